@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...] [--json | --markdown | --write FILE | --renew]`"""
+"""`python -m benchmarks [NAME ...] [--against CHECKOUT] [--json | --markdown | --write FILE | --renew]`"""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks import against
 from benchmarks.section import Section
 
 BENCHMARKS = {
@@ -60,11 +61,15 @@ BENCHMARKS = {
 PAGES = {
     "docs/performance.md": ("c", "libraries", "arms", "memory", "start", "first", "rules", "structured", "step"),
     "docs/scale.md": ("scale", "parallel"),
-    "docs/service.md": ("stopping",),
-    "docs/service-speed.md": ("service", "generated"),
+    "docs/service-speed.md": ("service", "steps", "generated", "stopping", "dashboard"),
     "docs/live-verdicts.md": ("batches", "opening", "campaign", "blocks"),
+    "docs/bars-proof.md": ("bars", "costs"),
+    "docs/log-verdicts.md": ("judge",),
+    "docs/learning.md": ("learning",),
 }
-"""The tables of each document that `--renew` measures again."""
+"""The tables of each document that `--renew` measures again: all tables between marks."""
+LONG = ("service", "steps", "generated", "learning")
+"""Tables that `--renew` measures only if they are named: half an hour or more, or beside another version."""
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 LOAD_AT_START = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
 BUSY = 0.5
@@ -79,19 +84,35 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put these tables between the marks in FILE")
     parser.add_argument(
-        "--renew", action="store_true", help=f"measure the tables of {', '.join(PAGES)} and write them there"
+        "--renew",
+        action="store_true",
+        help=f"measure the tables of {', '.join(PAGES)} and write them there; without those that take long "
+        f"({', '.join(LONG)}) unless they are named",
     )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="CHECKOUT",
+        help="measure the version in this git checkout or worktree as well, in turns, and compare the times; "
+        f"{', '.join(against.DEFAULT)} if no benchmark is named",
+    )
+    parser.add_argument("--turns", type=odd, default=3, help="number of turns of --against, odd; 3 if not given")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"unknown benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     if options.renew:
-        if options.json or options.markdown or options.write:
-            parser.error("--renew writes the tables into the documents; leave --json, --markdown and --write out")
+        if options.json or options.markdown or options.write or options.against:
+            parser.error("--renew writes the tables of this version into the documents; leave the other options out")
         renew(options.names)
         return
     quiet = options.json or options.markdown or options.write
-    sections = [measured(name, quiet) for name in options.names or BENCHMARKS]
+    if options.against:
+        sections = [against.run(options.names, options.against, options.turns)]
+        if not quiet:
+            sections[0].print(Console())
+    else:
+        sections = [measured(name, quiet) for name in options.names or BENCHMARKS]
     if options.json:
         print(json.dumps({"machine": machine(), "sections": [section.as_dict() for section in sections]}, indent=2))
     elif options.markdown:
@@ -102,11 +123,19 @@ def main() -> None:
         Console().print(machine_text(), style="dim", markup=False)
 
 
-def renew(names: list[str]) -> None:
-    """Measure the tables of the documents, or those among `names`, and write each page when its tables are complete.
+def odd(text: str) -> int:
+    """An odd number of turns, whose median is one of them."""
+    turns = int(text)
+    if turns < 1 or turns % 2 == 0:
+        raise argparse.ArgumentTypeError(f"must be odd and positive; got {turns}")
+    return turns
 
-    A busy machine is refused: documents carry figures from quiet runs only. A page whose benchmarks can't run, because
-    a package is missing, is left as it is and named at the end.
+
+def renew(names: list[str]) -> None:
+    """Measure the tables of the documents, all but the `LONG` ones or those in `names`, and write them page by page.
+
+    A busy machine is refused: documents carry figures from quiet runs only. A table whose benchmark can't run, for
+    example because a package is missing, is left as it is and named at the end.
     """
     elsewhere = [name for name in names if not any(name in tables for tables in PAGES.values())]
     if elsewhere:
@@ -115,19 +144,22 @@ def renew(names: list[str]) -> None:
         raise SystemExit(f"the load average is {load()}; wait until the machine is quiet. No document was changed.")
     left = []
     for page, tables in PAGES.items():
-        wanted = [name for name in tables if not names or name in names]
+        wanted = [name for name in tables if (name in names if names else name not in LONG)]
         shared = [name for name in tables if f"measured {name}:" not in Path(page).read_text()]
         if any(name in shared for name in wanted):  # tables between the same marks are replaced together
             wanted = [name for name in tables if name in wanted or name in shared]
-        started = time.monotonic()
-        try:
-            sections = [measured(name, quiet=True) for name in wanted]
-        except SystemExit as missing:
-            left.append(f"{page}: {missing}")
-            continue
+        started, sections, complete = time.monotonic(), list[Section](), True
+        for name in wanted:
+            try:
+                sections.append(measured(name, quiet=True))
+            except (SystemExit, Exception) as failed:
+                left.append(f"{page}, {name}: {failed}")
+                complete = complete and name not in shared
+        sections = [section for section in sections if complete or section.name not in shared]
         if sections:
             Path(page).write_text(written(Path(page).read_text(), sections))
-            print(f"{page}: {', '.join(wanted)} in {time.monotonic() - started:.0f} s", file=sys.stderr)
+            names_written = ", ".join(section.name for section in sections)
+            print(f"{page}: {names_written} in {time.monotonic() - started:.0f} s", file=sys.stderr)
     if left:
         raise SystemExit("left as they were:\n" + "\n".join(left))
 

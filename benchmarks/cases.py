@@ -1,6 +1,7 @@
 """Fixed test sets: what share of all arms × cases must be evaluated until arms are decided.
 
-Real results of 240 prompt templates on 750 cases and of 30 models on 1000 questions (docs/cases.md); 20 random orders.
+Real results of 240 prompt templates on 750 cases and of 30 models on 1000 questions; 20 random orders. Results are in
+docs/cases-cost.md.
 """
 
 from __future__ import annotations

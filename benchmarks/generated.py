@@ -56,7 +56,7 @@ def run() -> Section:
     failed = bool(done[-1].failure)
     row = Row(
         {
-            "store": "SQLite, 1 worker", "requests": _requests(done), "asked for": REQUESTS,
+            "store": "SQLite, 1 worker", "requests": _requests(done), "target": REQUESTS,
             "seconds": round(_seconds(done)), "seeds": f"1 to {done[-1].seed}",
             "5xx, undocumented answers, other failed checks": "FAILED" if failed else "none",
             "all journals check": "not reached" if failed else "yes",

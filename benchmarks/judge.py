@@ -41,7 +41,7 @@ def run() -> Section:
         [
             "Bare: SELECT arm, count(*), sum(reward) GROUP BY arm. judge: the same scan with the checks of NULLs and "
             "range, from the statistics of the row groups where they prove it. "
-            "Seconds on the wall; the ratio is of processor time of all threads, which other people's work on "
+            "Seconds on the wall; the ratio is of CPU time over all threads, which other load on "
             "the machine does not change. `bet-mixture` adds 20 sums of logarithms per arm in the same "
             "scan. Verdicts, intervals and needs are computed after the scan."
         ],
@@ -61,13 +61,13 @@ def write(path: Path, arms: int, reward: str = REWARD) -> Path:
 
 def scan(path: Path, what: str, asked: dict[str, Any], most: float = 1.3) -> Row:
     from goodarm.judgement.log_columns import choose_columns
-    from goodarm.judgement.question import Question
+    from goodarm.judgement.options import LogOptions
     from goodarm.judgement.sources._base import silent
     from goodarm.judgement.sources.duck import FileSource
 
     source = FileSource(path, memory=MEMORY)
-    question = Question(**asked)
-    columns = choose_columns(question, source.names(), source.title)
+    options = LogOptions(**asked)
+    columns = choose_columns(options, source.names(), source.title)
     walls: dict[str, list[float]] = {"bare": [], "judge": []}
 
     def timed(name: str, work: Any) -> float:
@@ -80,7 +80,7 @@ def scan(path: Path, what: str, asked: dict[str, Any], most: float = 1.3) -> Row
     seconds = in_turns(
         {
             "bare": lambda: timed("bare", lambda: source.con.execute(bare).fetchnumpy()),
-            "judge": lambda: timed("judge", lambda: source.sums(columns, question, silent)),
+            "judge": lambda: timed("judge", lambda: source.sums(columns, options, silent)),
         },
         REPETITIONS,
     )
@@ -92,11 +92,11 @@ def scan(path: Path, what: str, asked: dict[str, Any], most: float = 1.3) -> Row
 def verdicts() -> list[Row]:
     """On top of the scan: all verdicts, intervals and needs of a million arms, with equal totals and without."""
     from goodarm.judgement.decide import Look, decide
-    from goodarm.judgement.question import Question
+    from goodarm.judgement.options import LogOptions
 
     chance = np.random.default_rng(0)
-    question = Question(threshold=0.02)
-    look = Look(question, question.problem(MANY))
+    options = LogOptions(threshold=0.02)
+    look = Look(options, options.problem(MANY))
     rows = []
     for words, pulls in (
         ("100 pulls each, as in the log", np.full(MANY, 100)),

@@ -28,11 +28,11 @@ def fresh(program: str, **environment: str) -> Any:
     return json.loads(command([sys.executable, "-c", program], **environment).printed.splitlines()[-1])
 
 
-def command(words: list[str], **environment: str) -> Finished:
+def command(words: list[str], cwd: str | None = None, **environment: str) -> Finished:
     """Run a command, which may keep its bytecode: without it each process would compile every module again."""
     own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(words, env=own | environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=cwd, env=own | environment, capture_output=True, text=True, check=False)
     wall, after = time.perf_counter() - started, getrusage(RUSAGE_CHILDREN)
     if done.returncode:
         raise RuntimeError(f"a measured command failed:\n{' '.join(words)}\n{done.stderr}")

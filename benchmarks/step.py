@@ -24,6 +24,13 @@ ARMS = (10, 1000, 100_000)
 STEPS = 3000
 REPETITIONS = 5
 REPLAYED = 1_000_000
+FEW_STEPS = 1000
+"""Steps of a native rule with an empty cache, all of them before its formulas are compiled."""
+AT_FIRST = """
+import json
+from benchmarks.step import timed_steps
+print(json.dumps(timed_steps({name!r}, {arms}, {steps})))
+"""
 FIRST_STEP = """
 import json, sys, time
 from goodarm.engine.live.threshold import ThresholdStep
@@ -86,17 +93,24 @@ def journal(arms: int, rewards: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 def single_steps() -> Iterator[Row]:
     for name in AS_PYTHON + NATIVE:
+        if name in NATIVE:
+            timed_steps(name, ARMS[0])  # compiled from now on, whatever the disk cache had
         for arms in ARMS:
             choosing, absorbing = timed_steps(name, arms)
             yield row("to absorb, µs", name, arms, absorbing, 100.0, choosing)
+    for name in NATIVE:
+        with tempfile.TemporaryDirectory() as folder:
+            program = AT_FIRST.format(name=name, arms=ARMS[0], steps=FEW_STEPS)
+            choosing, absorbing = fresh(program, NUMBA_CACHE_DIR=folder)
+        yield row("to absorb before it is compiled, µs", name, ARMS[0], absorbing, 100.0, choosing)
 
 
-def timed_steps(name: str, arms: int) -> tuple[float, float]:
+def timed_steps(name: str, arms: int, steps: int = STEPS) -> tuple[float, float]:
     """Median microseconds of `choose` and of `absorb`."""
     step, means, rng = made(name, arms), problem_means(arms), np.random.default_rng(SEED)
     step.replay(*journal(arms, arms))
     choosing, absorbing = list[float](), list[float]()
-    for uniform in rng.random(STEPS).tolist():
+    for uniform in rng.random(steps).tolist():
         started = time.perf_counter_ns()
         arm = step.choose()
         choosing.append(time.perf_counter_ns() - started)

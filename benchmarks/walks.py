@@ -1,4 +1,4 @@
-"""How many functions and files of goodarm four typical calls pass: `python -m benchmarks.walks`.
+"""Count the functions and files of goodarm that four typical calls pass through: `python -m benchmarks.walks`.
 
 A simulated round, a told reward, the same reward over HTTP, and a log, as docs/architecture.md describes them. Each is
 called once before, so that imports, caches and compilation do not count, and then counted by a profile of all threads.

@@ -14,6 +14,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 CODE = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:```text\n.*?^```\n?)?", re.DOTALL | re.MULTILINE)
+OWN_LINE = re.compile(r"^This tutorial is also a \[notebook\]\([^)]*\)\.\n\n", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#]+\.md)(?P<part>#[^)]*)?\)")
 
 
@@ -49,7 +50,7 @@ def _lines(text: str) -> list[str]:
 
 def notebook(page: Path) -> str:
     content = {
-        "cells": cells(page.read_text(encoding="utf-8"), page.parent),
+        "cells": cells(OWN_LINE.sub("", page.read_text(encoding="utf-8")), page.parent),
         "metadata": {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},

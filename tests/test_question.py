@@ -73,7 +73,7 @@ def test_an_estimate_is_a_mean_or_a_difference_of_means() -> None:
     ("given", "fault"),
     [
         ({}, "needs a bar"),
-        ({"threshold": 0.5, "margin": 0.1}, "name the control"),
+        ({"threshold": 0.5, "margin": 0.1}, "needs a control to compare with"),
         ({"threshold": 0.5, "control": "now"}, "got both"),
         ({"threshold": "high"}, "threshold must be a number"),
         ({"control": "now", "margin": 1.0}, "strictly between -1 and 1"),

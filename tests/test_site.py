@@ -10,6 +10,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import unquote
 
 import pytest
 
@@ -69,18 +70,49 @@ def things_at(path: str) -> list[object]:
     return [thing]
 
 
-def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site. Building it fails at the first warning."""
     zensical = Path(sys.executable).with_name("zensical")
     if not zensical.exists():
         pytest.skip("zensical is not installed: pip install '.[docs]'")
+    folder = tmp_path_factory.mktemp("site")
     for name in ("docs", "src"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "zensical.toml", tmp_path)
-    built = subprocess.run([zensical, "build", "--strict"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "zensical.toml", folder)
+    built = subprocess.run([zensical, "build", "--strict"], cwd=folder, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
-    assert (tmp_path / "site" / "api.html").exists()
-    for page in (tmp_path / "site").rglob("*.html"):
+    return folder / "site"
+
+
+def test_the_site_has_pages_and_no_scripts(site: Path) -> None:
+    assert (site / "api.html").exists()
+    assert not list(site.rglob("*.py"))
+
+
+def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
         loaded = re.findall(
             r'<(?:script|img|iframe|link rel="stylesheet")[^>]*(?:src|href)="(https?:[^"]+)', page.read_text()
         )
         assert not loaded, f"{page.name} loads from elsewhere: {loaded}"
+
+
+def test_every_internal_link_has_its_page_and_its_anchor(site: Path) -> None:
+    pages = {page.resolve(): page.read_text() for page in site.rglob("*.html") if page.name != "404.html"}
+    anchors = {page: set(re.findall(r'\bid="([^"]+)"', text)) for page, text in pages.items()}
+    for page, text in pages.items():
+        for link in re.findall(r'<a [^>]*href="([^"#?:]*(?:#[^"]*)?)"', text):
+            path, _, anchor = unquote(link).partition("#")
+            target = (page.parent / path).resolve() if path else page
+            target = target / "index.html" if target.is_dir() else target
+            assert target.exists(), f"{page.name}: {link}"
+            assert not anchor or target not in anchors or anchor in anchors[target], f"{page.name}: {link}"
+
+
+def test_llms_txt_lists_every_page_of_the_site(site: Path) -> None:
+    """Pages of the reference are listed on the page of the API."""
+    links = re.findall(r"\]\(([^)]+)\)", (site / "llms.txt").read_text())
+    assert all((site / link).is_file() for link in links)
+    pages = {str(page.relative_to(site)) for page in [*site.glob("*.html"), *site.glob("tutorials/*.html")]}
+    assert set(links) == pages - {"index.html", "404.html"}

@@ -479,8 +479,8 @@ rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no ceiling.
         check_whole("arms", self.arms)
         if 0.0 < self.delta < LEAST_DELTA:
             raise InvalidValue(
-                f"delta must be at least {LEAST_DELTA:g}, since K/delta must be a float; got {self.delta:g}. Nothing "
-                "that can be observed is that certain."
+                f"delta must be at least {LEAST_DELTA:g}, since K/delta must be a float; got {self.delta:g}. No "
+                "experiment can support that much certainty."
             )
         if not 0.0 < self.delta < 1.0:
             raise InvalidValue(

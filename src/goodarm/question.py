@@ -748,7 +748,7 @@ def asked(
             "several `bars='correct >= 0.9, slow <= 0.05'`."
         )
     if control is None and margin != 0.0:
-        raise InvalidValue(f"margin={margin!r} says by how much arms must beat a control; name the control: control=.")
+        raise InvalidValue(f"margin={margin!r} needs a control to compare with. Name the control: control=.")
     if control is not None and threshold is not None:
         raise InvalidValue(
             f"a campaign has a threshold or a control; got both, {threshold!r} and {control!r}. Leave one of them out."

@@ -226,7 +226,7 @@ def test_later_arms_need_a_reserve_and_pay_from_it(address: str) -> None:
 
 def test_without_a_reserve_the_whole_delta_is_spent() -> None:
     campaign = Campaign.create("memory:", "c", ["a"], 0.5)
-    with pytest.raises(Refused, match="spent"):
+    with pytest.raises(Refused, match="the initial arms use all of delta"):
         campaign.add_arms(["b"])
 
 
@@ -237,7 +237,7 @@ def test_an_ended_campaign_asks_no_more_and_takes_what_is_out(address: str) -> N
         assert campaign.ask(5) == campaign.ask(5, key="again") == []
         assert campaign.ask_block(5) == Block("", {})
         for refused in (lambda: campaign.tell_arm("a", 1.0), lambda: campaign.add_arms(["c"])):
-            with pytest.raises(Refused, match="has ended: nothing more is added"):
+            with pytest.raises(Refused, match="has ended: it accepts nothing new"):
                 refused()
         campaign.tell(ticket, 1.0)
         assert "ended" in str(campaign)
@@ -328,7 +328,7 @@ def test_arms_on_the_bar_do_not_hide_what_the_others_need() -> None:
     assert found is not None
     assert 2 <= found.near < 8
     assert (
-        f"more samples of the other arms; {found.near} arms may lie close to the bar and take more"
+        f"more samples of the other arms; {found.near} arms may lie close to the bar and need more"
         in campaign.headline()
     )
     far = Campaign.create("memory:", "c", ["a", "b", "c"], 0.5)

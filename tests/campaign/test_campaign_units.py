@@ -180,14 +180,14 @@ def test_a_ratio_counts_no_more_than_its_limit() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"per_unit": "most"}, "way to sum up a unit"),
+        ({"per_unit": "most"}, "way to combine the rows of a unit"),
         ({"per_unit": "ratio"}, "needs unit_limit"),
         ({"unit_limit": 5}, "needs unit_limit"),
         ({"per_unit": "ratio", "unit_limit": math.inf}, "needs unit_limit"),
         ({"window": "soon"}, "window must be a positive time"),
         ({"window": math.nan}, "window must be a positive time"),
-        ({"per_unit": None, "window": "7d"}, "belong to units"),
-        ({"after": "1h"}, "a unit is not unanswered"),
+        ({"per_unit": None, "window": "7d"}, "window and unit_limit require units"),
+        ({"after": "1h"}, "units have no unanswered tickets"),
         ({"rewards": Gaussian(1.0)}, "counts as 0"),
         ({"rewards": NonNegative(), "per_unit": "any", "policy": "uniform+bet-mixture"}, r"rewards in \[0, 1\]"),
         ({"cases": 50}, r"rewards in \[0, 1\]"),
@@ -208,8 +208,8 @@ def test_wrong_calls_are_refused_and_leave_nothing_behind() -> None:
     before = campaign.number
     wrong: list[tuple[Any, str]] = [
         (lambda: campaign.ask(unit=""), "1 to 1,000 characters"),
-        (lambda: campaign.ask(2, unit="bert"), "leave n and key out"),
-        (lambda: campaign.ask(unit="bert", key="k"), "leave n and key out"),
+        (lambda: campaign.ask(2, unit="bert"), "Leave n and key out"),
+        (lambda: campaign.ask(unit="bert", key="k"), "Leave n and key out"),
         (lambda: campaign.ask(), "ask without unit="),
         (lambda: campaign.ask_block(5), "ask_block is refused"),
         (lambda: campaign.tell(ticket, 1.0), "tell is refused"),

@@ -133,7 +133,7 @@ def test_a_block_that_is_withdrawn_gives_its_cases_back() -> None:
     with campaign() as running:
         block = running.ask_block(10_000, key="one")
         assert running.ask_block(10_000, key="one") == block
-        with pytest.raises(Refused, match="has all cases that the block has of an arm"):
+        with pytest.raises(Refused, match="must contain all of the block's cases of an arm"):
             running.tell_block(block, {"p0": (3, 3.0)})
         running.tell_block(block, {"p0": (CASES, sum(TRUTH["p0"]))})
         running.void(block, "stopped")

@@ -31,7 +31,7 @@ def test_a_journal_of_an_earlier_version_replays_to_the_bit(path: Path) -> None:
         if campaign._session.fold.same_rules:
             assert result.ok, result.problem
         else:  # the rules may have changed since: they must decide as they did, or be reported as different
-            assert result.note or "differ in a verdict" in result.problem
+            assert result.note or "give a different verdict" in result.problem
 
 
 def header(path: Path) -> dict[str, object]:
@@ -54,7 +54,7 @@ def test_a_fingerprint_of_byte_code_proves_no_change(path: Path) -> None:
         result = campaign.check()
         assert "has changed" not in result.note
         assert ("did not record the source" in result.note) is result.ok
-        assert result.ok or "differ in a verdict" in result.problem
+        assert result.ok or "give a different verdict" in result.problem
 
 
 def test_a_store_of_each_format_opens_and_goes_on(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_rules_that_decide_otherwise_leave_the_recorded_verdicts_and_refuse_to_g
     assert campaign.arm("a").verdict == "bad"
     result = campaign.check()
     assert not result.ok
-    assert "differ in a verdict" in result.problem
+    assert "give a different verdict" in result.problem
     before = list(campaign.history())
     with pytest.raises(Refused, match=r"goodarm 0\.0\.1"):
         campaign.ask()

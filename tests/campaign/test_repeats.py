@@ -128,7 +128,7 @@ def test_forecasts_are_in_evaluations() -> None:
     [
         ({"repeats": 0}, "repeats must be a whole number"),
         ({"repeats": 1.5}, "repeats must be a whole number"),
-        ({"cases": None}, "repeats are of the cases"),
+        ({"cases": None}, "repeats require a fixed test set"),
         ({"policy": "value+kt"}, "kt is valid only for"),
     ],
 )

@@ -151,7 +151,7 @@ def test_scores_from_files_tables_and_dictionaries(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "error", "message"),
     [
-        ({"cases": None}, InvalidValue, "scores belong to the cases"),
+        ({"cases": None}, InvalidValue, "scores require a fixed test set"),
         ({"scores": {"high": [0.5] * CASES}}, InvalidValue, "'near' has no scores"),
         ({"scores": {**judged(0.0), "other": []}}, UnknownName, "other"),
         ({"scores": {**judged(0.0), "low": [0.5] * 799}}, InvalidValue, "799 scores and the test set 800"),

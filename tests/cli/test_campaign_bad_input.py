@@ -144,3 +144,30 @@ def test_an_answer_that_was_lost_can_be_asked_for_again(store: str) -> None:
     assert first.exit_code == 0
     assert first.stdout == again.stdout
     assert len(first.stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize("written", ["{address}", "file:{folder}/secret"])
+def test_no_command_line_needs_to_show_the_store(
+    store: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its address may contain a password, and everyone on the machine can read command lines."""
+    (tmp_path / "secret").write_text(f"{store}\nignored\n")
+    monkeypatch.setenv("GOODARM_STORE", written.format(address=store, folder=tmp_path))
+
+    def ran(*words: str) -> str:
+        result = runner.invoke(app, words)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    ticket, arm = ran("campaign", "ask", "c", "--number", "1").split()
+    ran("campaign", "tell", "c", ticket, "1")
+    for words in (("-n", "1", "c"), ("c",), (store, "c"), (f"file:{tmp_path}/secret", "c")):
+        assert ran("campaign", "ask", *words)
+    assert ran("campaign", "list").startswith("c: ")
+    ran("backup", f"{tmp_path}/kept.backup")
+    monkeypatch.setenv("GOODARM_STORE", f"sqlite:///{tmp_path}/copy.db")
+    ran("restore", f"{tmp_path}/kept.backup")
+    assert json.loads(ran("campaign", "list", "--json"))["campaigns"][0]["told"] == 1
+    assert arm in "ab"
+    assert "Missing argument" in refused("ask")
+    assert "can't be read" in refused("ask", f"file:{tmp_path}/none", "c")

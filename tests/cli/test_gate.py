@@ -50,7 +50,7 @@ def test_files(tmp_path: Path) -> None:
     assert "| ✅ | a\\|b \\<c\\> | good | 90% | 90% to 90% | 100 |" in text
     assert "| ❌ | plain | bad | 50% | 50% to 50% | 100 |" in text
     assert "The verdicts are certified, at delta 0.05, if:" in text
-    assert "- the threshold was fixed before anybody looked at these rewards" in text
+    assert "- the threshold was fixed before anyone looked at these rewards" in text
     suite = ElementTree.parse(xml).getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     assert [case.get("name") for case in suite] == ["a|b <c>", "plain"]

@@ -44,7 +44,7 @@ def test_tokens_are_made_listed_and_revoked(tmp_path: Path) -> None:
         (("token", "revoke", "ffffffff", "--store", "sqlite:///{0}/a.db"), "no token 'ffffffff'"),
         (("token", "list", "--store", "mysql://x"), "sqlite:///FILE or postgresql"),
         (("serve", "--store", "sqlite:///{0}/no/a.db"), "does not exist"),
-        (("serve", "--store", "memory:"), "ends with its process"),
+        (("serve", "--store", "memory:"), "is lost when its process exits"),
         (("serve", "--store", "sqlite:///{0}/a.db", "--workers", "0"), "workers must be at least 1"),
         (("serve", "--store", "sqlite:///{0}/a.db", "--port", "99999"), "between 0 and 65535"),
         (("serve", "--store", "sqlite:///{0}/a.db", "--host", "0.0.0.0"), "goodarm token create"),

@@ -163,7 +163,7 @@ def test_void_is_no_pull_and_may_decide() -> None:
         voided += 1
     assert decided == [0]
     assert voided < 35
-    with pytest.raises(InvalidValue, match="no pull under way"):
+    with pytest.raises(InvalidValue, match="no pending pull"):
         new_step().void(0)
 
 
@@ -241,7 +241,7 @@ def test_blocks_count_as_their_pulls() -> None:
     decided = block.absorb_block([20, 20, 7], [14.0, 3.0, 4.0])
     assert np.array_equal(one.state.arms[:, [PULLS, TOTAL]], block.state.arms[:, [PULLS, TOTAL]])
     assert set(decided) <= {0, 1, 2}
-    with pytest.raises(InvalidValue, match="pulls under way"):
+    with pytest.raises(InvalidValue, match="pending pulls"):
         block.absorb_block([1, 0, 0], [1.0, 0.0, 0.0])
 
 

@@ -8,7 +8,7 @@ import pytest
 import goodarm
 from goodarm.engine.compile import ALWAYS
 from goodarm.engine.totals import evidence_from_totals
-from goodarm.judgement.question import BY_TOTALS
+from goodarm.judgement.options import BY_TOTALS
 from goodarm.numerics import binomial_tail
 from goodarm.policies.names import identification_rule
 from goodarm.problem import Gaussian, Problem

@@ -155,8 +155,8 @@ def test_the_conditions_stand_beside_the_guarantee_everywhere(log: Path) -> None
     """Conditions that a log can't show: when the bar was chosen, rows of the same people, arms that come later."""
     plain = goodarm.judge(log, threshold=0.02)
     against = goodarm.judge(log, versus="c3")
-    assert plain.conditions[0] == "the threshold was fixed before anybody looked at these rewards"
-    assert against.conditions[0] == "the control and the margin were fixed before anybody looked at these rewards"
+    assert plain.conditions[0] == "the threshold was fixed before anyone looked at these rewards"
+    assert against.conditions[0] == "the control and the margin were fixed before anyone looked at these rewards"
     assert against.conditions[5].startswith("the set of arms was fixed in advance: every look had all 5 of them")
     assert "each row is new information" in plain.conditions[1]
     shown, said = page(plain), " ".join(run(log, "--threshold", "0.02").split())

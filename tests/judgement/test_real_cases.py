@@ -12,7 +12,7 @@ import goodarm
 from goodarm.environments.datasets._tables import counts
 from goodarm.judgement import Judgement
 from goodarm.judgement.decide import Look, decide
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 
 pytestmark = pytest.mark.slow
 
@@ -128,10 +128,10 @@ PRICES = {
 @pytest.mark.parametrize("case", PINNED, ids=lambda case: case.__name__)
 def test_the_price_of_arms_that_may_appear_later(case: object) -> None:
     pulls, totals, threshold = case()
-    question = Question(threshold=threshold)
-    problem = question.problem(pulls.size)
+    options = LogOptions(threshold=threshold)
+    problem = options.problem(pulls.size)
     found = [
-        numbers(decide(Look(question, problem, offset), pulls.astype(float), totals.astype(float)).verdict)
+        numbers(decide(Look(options, problem, offset), pulls.astype(float), totals.astype(float)).verdict)
         for offset in offsets(pulls.size).values()
     ]
     assert found == PRICES[case]

@@ -18,8 +18,8 @@ from goodarm.cli import app
 from goodarm.engine.compile import ALWAYS
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import GoodarmError, InvalidValue, UnusableStore
+from goodarm.judgement.options import BY_TOTALS
 from goodarm.judgement.page import page
-from goodarm.judgement.question import BY_TOTALS
 from goodarm.judgement.shares import Ledger
 from goodarm.numerics import binomial_tail
 from goodarm.policies.names import identification_rule

@@ -224,7 +224,7 @@ def test_rows_without_a_unit(tmp_path: Path, kind: str) -> None:
     ("options", "message"),
     [
         ({"per_unit": "any"}, "give `unit=COLUMN`"),
-        ({"unit": "u", "per_unit": "median"}, "unknown way to sum up a unit 'median'"),
+        ({"unit": "u", "per_unit": "median"}, "unknown way to combine the rows of a unit 'median'"),
         ({"unit": "u", "per_unit": "ratio"}, "needs `unit_limit=D`"),
         ({"unit": "u", "unit_limit": 5}, "needs `unit_limit=D`"),
         ({"unit": "u", "order": "at"}, "leave `order` out"),

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import goodarm
 from goodarm.cli import app
 from goodarm.errors import GoodarmError
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.versus import decide_versus
 from goodarm.rules.identification.versus import against_control, better_by, log_bets
 
@@ -67,7 +67,7 @@ def test_interval_verdict_and_needs_agree() -> None:
     chance = np.random.default_rng(3)
     pulls = chance.integers(500, 8000, 40).astype(float)
     totals = chance.binomial(pulls.astype(int), chance.uniform(0.02, 0.09, 40)).astype(float)
-    found = decide_versus(Question(versus="c"), pulls, totals, 9000.0, 450.0, 40)
+    found = decide_versus(LogOptions(versus="c"), pulls, totals, 9000.0, 450.0, 40)
     assert {-1, 0, 1} == set(found.verdict.tolist())
     assert ((found.low >= 0.5) == (found.verdict == 1)).all()
     assert ((found.high <= 0.5) == (found.verdict == -1)).all()
@@ -151,7 +151,7 @@ def test_rewards_cut_at_a_cap_are_compared_in_every_source(tmp_path: Path, unit:
             assert getattr(found.arms, name) == pytest.approx(getattr(plain.arms, name), rel=1e-9)
         assert "certified for rewards cut at 150" in found.sentence
         assert found.as_dict()["cut"] == 150.0
-        assert found.conditions[0] == "the cap of 150 was fixed before anybody looked at these rewards"
+        assert found.conditions[0] == "the cap of 150 was fixed before anyone looked at these rewards"
 
 
 @pytest.mark.parametrize(

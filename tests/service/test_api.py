@@ -272,7 +272,7 @@ WRONG: list[tuple[str, str, Any, int, str]] = [
     ("GET", "/history?limit=x", None, 422, "query.limit must be a whole number; got 'x'."),
     ("GET", "/history?afterr=1", None, 422, "query.afterr: there is no such parameter"),
     ("GET", "/export?format=xls", None, 422, "query.format must be 'jsonl' or 'parquet'; got 'xls'."),
-    ("PUT", "/ask", None, 405, "POST would be"),
+    ("PUT", "/ask", None, 405, "use POST"),
     ("GET", "/nothing", None, 404, "openapi.json"),
 ]  # fmt: skip
 

@@ -93,7 +93,7 @@ def test_wrong_names_are_refused_with_a_message(tmp_path: Path) -> None:
         backup(store, tmp_path / "nowhere" / "kept")
     with pytest.raises(InvalidValue, match="no backup"):
         restore(tmp_path / "nothing", f"sqlite:///{tmp_path}/b.db")
-    with pytest.raises(InvalidValue, match="a store and no backup"):
+    with pytest.raises(InvalidValue, match="a store, not a backup"):
         restore(tmp_path / "a.db", f"sqlite:///{tmp_path}/b.db")
     shown = CliRunner().invoke(app, ["restore", str(tmp_path / "nothing"), f"sqlite:///{tmp_path}/b.db"])
     assert (shown.exit_code, "there is no backup" in shown.output) == (2, True)
@@ -173,10 +173,10 @@ def test_a_journal_without_its_last_entries_does_not_match_a_head(tmp_path: Path
     cut(tmp_path / "a.db", 57)
     bad = CliRunner().invoke(app, ["campaign", "check", store, "c", "--head", head])
     assert bad.exit_code == 1
-    assert "ends with entry 57, but it had 61: its last entries were removed" in bad.stdout
+    assert "ends with entry 57, but it had 61 entries: the last ones were removed" in bad.stdout
     fill(f"sqlite:///{tmp_path}/b.db")
     with Campaign.open(f"sqlite:///{tmp_path}/b.db", "c") as another:  # as long, but another one
-        assert "written anew" in another.check(Head.read(head)).problem
+        assert "has been rewritten" in another.check(Head.read(head)).problem
     for wrong in ("61", "x:y", f"1:{'G' * 32}", ""):
         shown = CliRunner().invoke(app, ["campaign", "check", store, "c", "--head", wrong])
         assert (shown.exit_code, "a head looks like 12:" in shown.output) == (2, True)
@@ -190,7 +190,7 @@ def test_a_journal_that_is_shorter_than_its_snapshot_is_found_without_a_head(tmp
         assert campaign.check().ok
     cut(tmp_path / "a.db", 1000)
     with open_store(store) as opened:
-        assert "its last entries were removed" in check_named(opened, "c").problem
+        assert "entries: the last ones were removed" in check_named(opened, "c").problem
 
 
 def test_a_ticket_that_is_newer_than_the_backup_does_not_count_for_another_arm(tmp_path: Path) -> None:

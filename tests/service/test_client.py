@@ -397,7 +397,7 @@ def test_units_at_a_server(server: Server) -> None:
         assert campaign.terms.units is not None
         with pytest.raises(Refused, match="tell is refused"):
             campaign.tell(first[0], 1.0)
-        with pytest.raises(InvalidValue, match="leave n and key out"):
+        with pytest.raises(InvalidValue, match="Leave n and key out"):
             campaign.ask(2, unit="b")
     with Campaign.create(server.address, "visits", ["a"], threshold=0.5, per_unit="any", window=3600) as campaign:
         campaign.ask(unit="x")

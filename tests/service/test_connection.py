@@ -128,9 +128,9 @@ def test_too_many_wrong_tokens_are_a_refusal_at_once(script: Script) -> None:
 
 
 def test_a_server_that_stays_busy_says_so(script: Script) -> None:
-    script.answers = [problem(429, "busy", "10 operations are waiting already. Try again in a second.")]
+    script.answers = [problem(429, "busy", "10 operations are already waiting. Try again in a second.")]
     connection = Connection(script.address, attempts=2)
-    with pytest.raises(ServerRefused, match="10 operations are waiting already"):
+    with pytest.raises(ServerRefused, match="10 operations are already waiting"):
         connection.get("/x")
     script.answers = [problem(503, "UnusableStore", "the store is away.")]
     with pytest.raises(ServerUnreachable, match=r"in 2 attempts: the store is away\. Is it running\?"):

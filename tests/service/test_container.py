@@ -36,6 +36,7 @@ def test_services_have_no_more_rights_than_they_need() -> None:
         assert service["cap_drop"] == ["ALL"], name
         assert service["security_opt"] == ["no-new-privileges:true"], name
         assert {"mem_limit", "cpus", "pids_limit"} <= service.keys(), name
+        assert all("size=" in folder for folder in service["tmpfs"]), name
     server = composed["services"]["goodarm"]
     assert server["environment"]["GOODARM_STORE"] == "file:/run/secrets/store"
     assert "--origin ${GOODARM_ORIGIN" in server["environment"]["GOODARM_OPTIONS"]

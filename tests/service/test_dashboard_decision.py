@@ -284,7 +284,9 @@ def test_the_list_holds_a_hundred_campaigns(server: Server, new_page: NewPage) -
 def test_the_audit_is_grouped_and_words_are_explained(decided: str, new_page: NewPage) -> None:
     page = opened(new_page(), f"{decided}/arm/a")
     audit = page.get_by_label("Audit")
-    expect(audit.get_by_role("heading", level=3)).to_have_text(["The decision", "The data at that moment", "Provenance"])
+    expect(audit.get_by_role("heading", level=3)).to_have_text(
+        ["The decision", "The data at that moment", "Provenance"]
+    )
     expect(audit.locator("section").nth(2)).to_contain_text("policy")
     word = page.get_by_role("button", name="interval", exact=True)
     word.focus()

@@ -124,7 +124,7 @@ def test_more_than_may_wait_are_refused_at_once() -> None:
         await asyncio.to_thread(ledger.entered.wait, 10)
         tasks += [asyncio.create_task(desk.write("a", lambda it: it.add(0))) for _ in range(2)]
         await asyncio.sleep(0)
-        with pytest.raises(Refusal, match="2 operations are waiting already"):
+        with pytest.raises(Refusal, match="2 operations are already waiting"):
             await desk.write("a", lambda it: it.add(0))
         ledger.may_commit.set()
         await asyncio.gather(*tasks)

@@ -185,7 +185,7 @@ def test_a_name_that_leads_to_loopback_is_refused(unguarded: Server) -> None:
     """DNS rebinding: a page of evil.example whose name suddenly leads here."""
     answer = unguarded.call("GET", "/api/v1/campaigns", headers={"Host": "evil.example:8000"})
     assert answer.status == 403
-    assert "only as localhost" in answer.json["detail"]
+    assert "only to the name localhost" in answer.json["detail"]
     assert unguarded.call("GET", "/healthz", headers={"Host": f"localhost:{unguarded.port}"}).status == 200
 
 

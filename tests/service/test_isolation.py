@@ -359,5 +359,5 @@ def test_a_store_whose_tokens_are_all_revoked_is_not_served_to_everyone(tmp_path
     made, _ = Tokens(side).create("admin")
     Tokens(side).revoke(made.id)
     side.close()
-    with pytest.raises(InvalidValue, match="none of them is valid now"):
+    with pytest.raises(InvalidValue, match="none is valid now"):
         serve(Settings(store), print)

@@ -154,7 +154,11 @@ def test_a_server_behind_a_proxy_needs_a_token(tmp_path: Path) -> None:
         serve(Settings(f"sqlite:///{tmp_path}/a.db", origin="https://goodarm.example"), print)
 
 
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"])
+@pytest.mark.parametrize("header", [
+    "X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded", "X-Forwarded-Port", "X-Forwarded-Server",
+    "X-Forwarded-Scheme", "X-Client-IP", "CF-Connecting-IP", "True-Client-IP", "X-Original-Host", "X-Original-URL",
+    "Fastly-Client-IP", "X-Envoy-External-Address", "Tailscale-User-Login",
+])  # fmt: skip
 def test_an_open_server_refuses_what_a_proxy_forwards(server: InProcess, header: str) -> None:
     refused = server.call("GET", "/api/v1/campaigns", headers={header: "203.0.113.7"})
     assert (refused.status, refused.json["kind"]) == (403, "forwarded")

@@ -6,6 +6,7 @@ import json
 import logging
 import logging.config
 import re
+import socket
 import sqlite3
 from pathlib import Path
 
@@ -47,6 +48,38 @@ def test_entries_of_admins_and_writers_carry_their_tokens(tmp_path: Path) -> Non
         ]  # fmt: skip
         assert server.call("GET", path_of("c", "/check"), token=of_writer).json["ok"]
         assert server.call("GET", path_of("c"), token=of_writer).json["created_by"] == admin.id
+
+
+def test_changes_of_webhooks_are_logged_and_a_replay_carries_its_token(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    side = open_side(store)
+    admin, token = Tokens(side).create("admin")
+    side.close()
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        in_process(store, open=False, private_targets=True) as server,
+        caplog.at_level(logging.INFO, "goodarm.service"),
+    ):
+        terms = {"name": "c", "arms": ["calm"], "threshold": 0.5, "delta": 0.5}
+        assert server.call("POST", "/api/v1/campaigns", terms, token).status == 201
+        url = {"url": f"http://127.0.0.1:{silent.getsockname()[1]}/"}
+        hook = server.call("POST", path_of("c", "/webhooks"), url, token).json["id"]
+        while not server.call("POST", path_of("c", "/tell-arm"), {"arm": "calm", "reward": 1.0}, token).json[
+            "verdicts"
+        ]:
+            """Until there is something to deliver."""
+        (owed,) = server.call("GET", path_of("c", "/deliveries"), token=token).json["deliveries"]
+        replay = path_of("c", f"/deliveries/{owed['id']}/replay")
+        assert server.call("POST", replay, {}, token).status == 202
+        assert server.call("DELETE", path_of("c", f"/webhooks/{hook}"), token=token).status == 204
+        entries = server.call("GET", path_of("c", "/history?kind=note"), token=token).json["events"]
+    notes = [entry["content"] for entry in entries]
+    assert [note.get("by") for note in notes if note.get("again")] == [admin.id]
+    said = [(each.getMessage(), *(getattr(each, key, None) for key in ("webhook", "token"))) for each in caplog.records]
+    assert ("webhook registered", hook, admin.id) in said
+    assert ("webhook ended", hook, admin.id) in said
 
 
 def test_failed_logins_wrong_tokens_and_store_errors_are_logged_and_counted(

@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from socket import create_connection, socket
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from goodarm.service.app import make
-from goodarm.service.protocol import HEAD_BYTES
+from goodarm.service.protocol import HEAD_BYTES, MOST_AHEAD, MOST_LINGERING, Protocol
 from goodarm.service.settings import Settings
 
 KILOBYTE = b"X-Long: " + 1014 * b"x" + b"\r\n"
@@ -132,3 +132,74 @@ def test_one_connection_too_many_is_told_to_come_back(tmp_path: Path, monkeypatc
         while (found := answer_to(port, GET + b"\r\n")) == 503:
             """Until the server has noticed that the first two are gone."""
         assert found == 200
+
+
+def test_clients_far_beyond_the_limit_are_disconnected_without_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as opened, listening(tmp_path, monkeypatch, most_connections=0) as port:
+        for _ in range(MOST_LINGERING):  # each is refused and may send for a while
+            client = opened.enter_context(closing(create_connection(("127.0.0.1", port), timeout=60.0)))
+            assert b" 503 " in client.makefile("rb").readline()
+        assert answer_to(port, GET + b"\r\n") == 0
+
+
+def test_one_address_can_not_take_every_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trusted proxy can: it connects for many others."""
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "127.0.0.1")
+    with ExitStack() as opened, listening(tmp_path, monkeypatch, most_per_address=2) as port:
+
+        def status_from(address: str) -> int:
+            client = create_connection(("127.0.0.1", port), timeout=60.0, source_address=(address, 0))
+            return status(opened.enter_context(closing(client)), [GET + b"\r\n"])
+
+        assert [status_from("127.0.0.2") for _ in range(3)] == [200, 200, 503]
+        assert [status_from("127.0.0.3") for _ in range(2)] == [200, 200]
+        assert [status_from("127.0.0.1") for _ in range(5)] == [200] * 5
+
+
+@pytest.fixture
+def waiting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Numbers of requests that were waiting in a connection, noted at each new one."""
+    noted: list[int] = []
+    original = Protocol.on_headers_complete
+
+    def noting(self: Any) -> None:
+        original(self)
+        noted.append(len(self.pipeline))
+
+    monkeypatch.setattr(Protocol, "on_headers_complete", noting)
+    return noted
+
+
+@pytest.mark.parametrize("requests", [MOST_AHEAD + 1, 10_000])
+def test_requests_sent_ahead_of_the_answers_are_few_or_the_client_is_disconnected(
+    port: int, waiting: list[int], requests: int
+) -> None:
+    get, answers, got = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", b"", b" "
+    with closing(create_connection(("127.0.0.1", port), timeout=60.0)) as client, suppress(ConnectionError):
+        client.sendall(requests * get)
+        while got and answers.count(b"HTTP/1.1 200") < requests:
+            answers += (got := client.recv(65_536))
+    assert (answers.count(b"HTTP/1.1 200") == requests) == (requests <= MOST_AHEAD + 1)
+    assert 0 < max(waiting) <= MOST_AHEAD
+    assert answer_to(port, GET + b"\r\n") == 200
+
+
+def test_a_body_sent_ahead_of_an_answer_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer to the first request is a stream, which never ends."""
+    body = b'{"name": "c", "arms": ["calm"], "threshold": 0.5}'
+    create = b"POST /api/v1/campaigns HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with listening(tmp_path, monkeypatch, body_seconds=1e6, stalled_after=1e6) as port:
+        assert answer_to(port, create + b"Content-Length: %d\r\n\r\n" % len(body) + body) == 201
+        with closing(create_connection(("127.0.0.1", port), timeout=60.0)) as client:
+            client.sendall(b"GET /api/v1/campaigns/c/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b" 200 " in client.recv(1024)
+            with pytest.raises(ConnectionError):
+                client.sendall(create + b"Content-Length: 80000000\r\n\r\n" + 80_000_000 * b" ")
+
+
+def test_trailers_are_not_headers(port: int) -> None:
+    """A trailer that arrived in time was seen by the checks of the request: `Via` was refused as a proxy's."""
+    body = b"2\r\n{}\r\n0\r\nVia: x\r\nX-Forwarded-For: 203.0.113.7\r\n\r\n"
+    assert answer_to(port, CHUNKED + body) == 422

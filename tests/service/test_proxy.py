@@ -1,4 +1,7 @@
-"""Behind nginx, below a path: `goodarm serve --root-path /goodarm`, whether or not nginx removes the path."""
+"""Behind nginx, below a path: `goodarm serve --root-path /goodarm`, whether or not nginx removes the path.
+
+And behind an nginx that nobody configured for a server without a token.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,40 +38,70 @@ http {{
   scgi_temp_path {folder}/scgi;
   server {{
     listen 127.0.0.1:{port};
-    location /goodarm/ {{
-      proxy_pass http://127.0.0.1:{behind}{forwarded};
-      proxy_http_version 1.1;
-      proxy_set_header Host $http_host;
-      proxy_set_header X-Forwarded-For $remote_addr;
-      proxy_set_header X-Forwarded-Proto https;
-    }}
+    {location}
   }}
 }}
 """
+BELOW_A_PATH = """
+location /goodarm/ {{
+  proxy_pass http://127.0.0.1:{behind}{forwarded};
+  proxy_http_version 1.1;
+  proxy_set_header Host $http_host;
+  proxy_set_header X-Forwarded-For $remote_addr;
+  proxy_set_header X-Forwarded-Proto https;
+}}
+"""
+PLAIN = "location / {{ proxy_pass http://127.0.0.1:{behind}; }}"
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+@contextmanager
+def nginx(folder: Path, port: int, location: str) -> Iterator[None]:
+    """nginx with one location until the block ends."""
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if program is None:
+        pytest.skip("needs nginx: make test installs it as root")
+    user = "user root;" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(CONFIGURATION.format(folder=folder, port=port, location=location, user=user))
+    proxy = subprocess.Popen((program, "-p", str(folder), "-c", str(folder / "nginx.conf")))
+    try:
+        _wait(port, proxy)
+        yield
+    finally:
+        proxy.terminate()
+        proxy.wait(20)
 
 
 @pytest.fixture(params=["/", ""], ids=["stripped", "whole"])
 def proxied(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Server, str]]:
-    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if program is None:
-        pytest.skip("needs nginx: make test installs it as root")
     store = f"sqlite:///{tmp_path}/a.db"
     token = make_token(store, "admin")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with serving(store, "--root-path", "/goodarm", "--origin", f"http://127.0.0.1:{port}") as running:
-        text = CONFIGURATION.format(
-            folder=tmp_path, port=port, behind=running.port, forwarded=request.param,
-            user="user root;" if os.geteuid() == 0 else "",
-        )  # fmt: skip
-        (tmp_path / "nginx.conf").write_text(text)
-        proxy = subprocess.Popen((program, "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")))
-        try:
-            _wait(port, proxy)
+        location = BELOW_A_PATH.format(behind=running.port, forwarded=request.param)
+        with nginx(tmp_path, port, location):
             yield replace(running, port=port), token
-        finally:
-            proxy.terminate()
-            proxy.wait(20)
+
+
+def test_visitors_of_a_proxy_that_was_not_configured_for_it_are_refused_by_an_open_server(tmp_path: Path) -> None:
+    """Such a proxy names the server as its host and adds no header, but it speaks HTTP/1.0."""
+    port = free_port()
+    with (
+        serving(f"sqlite:///{tmp_path}/a.db") as running,
+        nginx(tmp_path, port, PLAIN.format(behind=running.port)),
+    ):
+        terms = {"name": "c", "arms": ["calm", "loud"], "threshold": 0.5}
+        through = replace(running, port=port)
+        refused = through.call("POST", "/api/v1/campaigns", terms)
+        assert (refused.status, refused.json["kind"]) == (403, "forwarded")
+        assert through.call("GET", "/api/v1/campaigns").status == 403
+        assert running.call("POST", "/api/v1/campaigns", terms).status == 201
+        assert through.call("GET", path_of("c", "/events")).status == 403
 
 
 def _wait(port: int, proxy: subprocess.Popen[bytes]) -> None:

@@ -140,7 +140,7 @@ def test_a_lease_is_held_by_one_and_passes_on_when_its_holder_is_silent(side: Si
 
 
 def test_tables_in_a_folder_that_is_not_there_are_explained(tmp_path: Path) -> None:
-    with pytest.raises(UnusableSide, match="Is the folder there"):
+    with pytest.raises(UnusableSide, match="Does the folder exist"):
         open_side(f"sqlite:///{tmp_path}/no/a.db")
     with pytest.raises(InvalidValue, match="sqlite:///FILE or postgresql"):
         open_side("mysql://a")

@@ -47,7 +47,7 @@ def arms_from_csv(path: Path) -> list[dict[str, Any]]:
 
 def _entry(row: dict[str, Any], key: str, path: Path, line: int) -> dict[str, Any]:
     if None in row or None in row.values():
-        raise UnreadableTable(f"{path}, line {line}: does not have as many columns as the header.")
+        raise UnreadableTable(f"{path}, line {line}: the number of columns differs from the header's.")
     entry: dict[str, Any] = {"id": row[key]}
     if row.get("label"):
         entry["label"] = row["label"]
@@ -83,7 +83,7 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise UnreadableTable(
-            f"{path}: there is no such file. Check the path, or write the arms themselves, separated by commas: a,b,c."
+            f"{path}: there is no such file. Check the path, or list the arms separated by commas: a,b,c."
         ) from None
     except OSError as error:
         raise UnreadableTable(f"{path}: can't be read ({error.strerror or error}). Check the path.") from None

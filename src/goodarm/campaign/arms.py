@@ -20,7 +20,7 @@ INVISIBLE = frozenset("\u00ad\u180e\u200b\u200c\u200d\u2060\ufeff")
 IGNORED = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f").union(
     map(chr, (*range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)))
 )
-"""Other characters that fonts do not show: Unicode's Default_Ignorable_Code_Point without the category Cf."""
+"""Other characters that fonts don't draw: Unicode's Default_Ignorable_Code_Point without the category Cf."""
 BLANK = "\u2800"
 """The empty pattern of Braille, which looks like a blank."""
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
@@ -32,10 +32,11 @@ class ArmEntry:
 
     id       : any text, never reused
     label    : text shown to people; the id by default
-    metadata : anything that JSON can carry
+    metadata : any data that JSON can hold
     features : numbers that a model of the arms reads
     weight   : the arm's share of delta; the shares of all arms ever added sum to at most 1
-    scores   : a cheap judge's score of every case of a fixed test set, in their order, as a digit: its tenth of [0, 1]
+    scores   : a cheap judge's scores of the cases of a fixed test set, one digit per case: the tenth of [0, 1] it lies
+               in
     cost     : cost of one sample, in the unit of the campaign's budget; 1 by default
     """
 
@@ -92,7 +93,7 @@ ArmsGiven = Iterable[str | Mapping[str, Any] | ArmEntry] | Mapping[str, str | Ma
 
 
 def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[ArmEntry]:
-    """Arms from ids, from {id: label}, or from entries with more; every part is checked.
+    """Read arms from ids, {id: label}, or full entries, and check every field.
 
     >>> [arm.label for arm in read_arms(["a", {"id": "b", "label": "second"}])]
     ['', 'second']
@@ -122,7 +123,7 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
         if twin != entry.id:
             raise InvalidValue(
                 f"the ids {twin!a} and {entry.id!a} look alike: they are the same text in different Unicode forms, or "
-                "differ only in blanks and invisible characters. People would tell rewards for the wrong arm. Give one "
+                "differ only in blanks and invisible characters. Rewards would be told for the wrong arm. Give one "
                 "of them another id."
             )
         seen[entry.id] = len(seen)
@@ -177,14 +178,13 @@ def _entry(given: str | Mapping[str, Any] | ArmEntry) -> ArmEntry:
         )
     else:
         raise InvalidValue(
-            f"an arm is an id, which is a string, or a dictionary with one; got {given!r}. "
-            "Write [str(arm) for arm in arms]."
+            f"an arm is an id (a string) or a dictionary with an id; got {given!r}. Write [str(arm) for arm in arms]."
         )
     return _checked(entry)
 
 
 def _plain(value: Any) -> Any:
-    """Convert numpy numbers to Python numbers, which JSON can carry. Other values pass unchanged."""
+    """Convert numpy numbers to Python numbers, which JSON can hold. Return other values unchanged."""
     return value if value is None or isinstance(value, int | float) or number(value) is None else number(value)
 
 
@@ -198,7 +198,7 @@ def _features(given: Any) -> tuple[float, ...] | None:
 
 
 def _scores(arm: Any, given: Any) -> str | None:
-    """Encode scores as digits, one per case: digit d stands for the tenth [d/10, (d+1)/10)."""
+    """Encode scores as digits, one per case: digit d means the tenth [d/10, (d+1)/10)."""
     if given is None:
         return None
     if isinstance(given, str):
@@ -220,7 +220,7 @@ def _scores(arm: Any, given: Any) -> str | None:
 
 
 def look_of(id: str) -> str:
-    """What people see of an id: one Unicode form, single blanks, no invisible characters.
+    """The id as people see it: one Unicode form, single blanks, no invisible characters.
 
     >>> look_of("calm\\ufe0f"), look_of("calm\\u2003  sea"), look_of("\\u3164")
     ('calm', 'calm sea', '')
@@ -257,7 +257,7 @@ def _checked(entry: ArmEntry) -> ArmEntry:
 
 
 def check_metadata(metadata: Any, what: str) -> None:
-    """Refuse what JSON can't carry."""
+    """Refuse metadata that JSON can't hold."""
     if not isinstance(metadata, Mapping):
         raise InvalidValue(f"{what} must be a dictionary; got {metadata!r}.")
     try:
@@ -270,6 +270,6 @@ def _check_features(entries: Sequence[ArmEntry]) -> None:
     lengths = {None if entry.features is None else len(entry.features) for entry in entries}
     if len(lengths) > 1:
         raise InvalidValue(
-            "either every arm has features, and as many as the others, or none has; got lengths "
+            "either all arms have the same number of features, or none has any; got lengths "
             f"{sorted(map(str, lengths))}."
         )

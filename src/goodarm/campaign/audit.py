@@ -22,7 +22,7 @@ WAYS = {
     "sum": "the sum",
     "ratio": "rewards against denominators",
 }
-"""What a unit's reward is, in words, followed by "of all rows"."""
+"""The reward of a unit in words, followed by "of all rows"."""
 
 
 def audit(fold: Fold, arm: int) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
             f"a reward counts if it was told within {within}, otherwise as 0: the mean of all rewards is at least as "
             "good"
             if verdict == "good"
-            else f"the verdict is about rewards told within {within}; what came later counts as 0"
+            else f"the verdict applies to rewards told within {within}; later rewards count as 0"
         )
     if book.void:
         notes.append(f"{book.void:,} tickets were void: true only if losing them had nothing to do with their rewards")

@@ -99,37 +99,39 @@ at most 5%
     ) -> Self:
         """Create a campaign in a store, and open it.
 
-        control, margin : in place of a threshold: is an arm's mean at least that of the arm `control` plus `margin`?
+        control, margin : in place of a threshold: an arm is good if its mean is at least that of the arm `control` plus
+                          `margin`
         bars       : in place of a threshold, several metrics with their bars: "correct >= 0.9, slow <= 0.05". A reward
                      is then a record, {"correct": 1, "slow": 0}; good arms clear every bar
-        question   : in place of all of these: the question as an object of `goodarm.question`
+        question   : in place of all of the above: the question as an object of `goodarm.question`
         arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
         rewards    : the range or family of the rewards, as an object or as text: "bounded:0,1600", "nonnegative:100"
-        horizon    : approximate number of samples, for policies that plan with it. You may take more
+        horizon    : approximate number of samples, for policies that plan with it. You may exceed it
         reserve    : the share of delta that is kept for arms added later
         after      : the time after which a ticket is overdue: seconds, or text like "30min"
         unanswered : treatment of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
-        cases      : a fixed test set, each case of which an arm draws at most once: ids, their number, or a CSV or JSON
+        cases      : a fixed test set. Each arm draws each case at most once. Give ids, their number, or a CSV or JSON
                      Lines file with one case per row. Then rewards are 0 (failed) or 1 (passed), and the bar applies to
                      the share of these cases that an arm passes
         scores     : a cheap judge's score in [0, 1] for every arm and case, known before the first reward: {arm: scores
                      in the order of the cases}, {arm: {case: score}}, or a file or dataframe with the columns arm, case
                      and score. Rewards are then labels, and fewer of them are needed if the judge is good
-        repeats    : number of evaluations of an arm on each case, whose mean counts: for models that answer differently
-        stop_after : end the campaign after this many good arms. 1 finds one good arm, or shows that there is none
-        exist_ok   : open the campaign if the store has it with the same terms, instead of refusing
+        repeats    : number of evaluations of an arm on each case; their mean is the reward. For models whose answers
+                     vary
+        stop_after : end the campaign after this many good arms. 1 finds one good arm or shows that there is none
+        exist_ok   : open the campaign if it already exists with the same terms, instead of raising an error
         cost       : cost of a sample, for all arms or {id: cost}. Sampling maximises progress per unit of cost
         budget     : maximum total cost of all samples. The campaign ends when the next sample would exceed it
-        per_unit   : make one reward of all rows of a person, session or machine: their "mean", "any" (whether one is
+        per_unit   : combine all rows of a person, session or machine into one reward: their "mean", "any" (1 if one is
                      above 0), "sum" or "ratio" (rewards over rows, or over denominators). Ask with `unit=`
-        window     : time after its ask during which a unit's rows count: seconds, or text like "7d". Then the unit is
-                     closed. Without a window, call `close_units` when a unit is complete
+        window     : time after its ask during which a unit's rows count: seconds, or text like "7d". Afterwards the
+                     unit is closed. Without a window, call `close_units` when a unit is complete
         unit_limit : for ratios, the largest number of rows, or sum of denominators, of a unit
         clock      : function that returns the time in seconds since 1970
-        token      : a token of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
+        token      : a token from `goodarm token create`, if the store is a server (http://…); or set GOODARM_TOKEN
         patience   : how long a server's client retries a request, in seconds or as text like "5min"; by default it
-                     sends a request at most 8 times, with waits of 6 to 11 seconds in all
-        key        : a string of the caller's choice; creating the same name with the same key again opens it
+                     sends a request at most 8 times, waiting 6 to 11 seconds in total
+        key        : any string; repeating the call with the same name and key opens the existing campaign
         by         : creator's name for the journal; a server writes the id of the caller's token
         """
         given: dict[str, Any] = {
@@ -153,7 +155,7 @@ at most 5%
             "window": window,
             "unit_limit": unit_limit,
         }
-        if isinstance(store, str | Path):  # a server gives its store, and its callers don't see warnings
+        if isinstance(store, str | Path):  # a server passes a `Store`, and its callers don't see warnings
             warn_of_delta(delta)
         if cost is not None:
             arms = with_costs(arms, cost)
@@ -189,7 +191,7 @@ at most 5%
         token: str | None = None,
         patience: float | str | timedelta | None = None,
     ) -> Self:
-        """Open a campaign that was created before, by this process or another, or that a server holds (http://…)."""
+        """Open an existing campaign, created by any process, in a store or at a server (http://…)."""
         if is_server(store):
             return cast(Self, _served().hold(str(store), token, name, patience))
         with held(store, create=False) as opened:
@@ -204,10 +206,9 @@ at most 5%
     def ask(self, n: int = 1, *, key: str | None = None, unit: str | None = None) -> list[Ticket]:
         """Tickets for the next `n` samples. The list is empty once every arm is decided or the campaign has ended.
 
-        key  : a string of the caller's choice; the same key again gets the same tickets, so that a lost answer can be
-               asked for again
-        unit : in a campaign with `per_unit`, the id of a person, session or machine. It gets one ticket, the same one
-               however often it comes back
+        key : any string. The same key returns the same tickets, so you can repeat a request whose answer was lost
+        unit : in a campaign with `per_unit`, the id of a person, session or machine. It gets one ticket, however often
+               it comes back
         """
         count = operations.checked_count(n)
         if unit is None:
@@ -256,16 +257,16 @@ at most 5%
     def tell_arm(self, arm: str, reward: RewardGiven, *, key: str | None = None) -> Told:
         """Tell a reward that has no ticket. The guarantee holds only if you tell every such reward, not a selection.
 
-        key : a string of the caller's choice; told again with the same key, it counts once
+        key : any string; a reward repeated with the same key counts once
         """
         with self._writing():
             operations.tell_arm(self._session, arm, reward, key)
             return Told(self._own_verdicts(), [])
 
     def tell_unit(self, unit: str, reward: float, denominator: float = 1.0, *, row: str | None = None) -> Told:
-        """Tell one row of a unit. It counts once its unit is closed; `late` names the ticket if it never will.
+        """Tell one row of a unit. It counts when the unit is closed; `late` names the ticket if it will never count.
 
-        row : an id of the row; told again with the same id, it counts once
+        row : an id of the row; a row repeated with the same id counts once
         """
         return self.tell_units([(unit, reward, denominator, row)])
 
@@ -280,23 +281,23 @@ at most 5%
             return Told(self._own_verdicts(), late)
 
     def close_units(self, *units: str) -> Told:
-        """Tell the rewards of units that are complete, each from all of its rows.
+        """Close complete units: tell the reward of each, computed from all of its rows.
 
-        With a window, units close by themselves before the next ask or tell; call this without units to close those
-        that are due when there is no traffic.
+        With a window, due units are closed before the next ask or tell. If there is no traffic, call this without
+        arguments to close them.
         """
         with self._writing():
             operations.close_units(self._session, units)
             return Told(self._own_verdicts(), [])
 
     def ask_block(self, n: int, *, key: str | None = None) -> Block:
-        """Ask for `n` samples in one entry, as a count per arm. The same key returns the same block."""
+        """Ask for `n` samples in one journal entry, as a count per arm. The same key returns the same block."""
         count = operations.checked_count(n)
         with self._writing():
             return operations.ask_block(self._session, count, key)
 
     def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, RewardGiven]], part: str = "") -> Told:
-        """Tell the rewards of a block, {arm: (told, total)}, whole or in parts. A part told twice counts once."""
+        """Tell the rewards of a block, {arm: (told, total)}, all at once or in parts. A part told twice counts once."""
         with self._writing():
             operations.tell_block(self._session, block, rewards, part)
             return Told(self._own_verdicts(), [])
@@ -305,7 +306,7 @@ at most 5%
 
     async def aask(self, n: int = 1, *, key: str | None = None, unit: str | None = None) -> list[Ticket]:
         """`ask` in a separate thread, without blocking the event loop."""
-        from asyncio import to_thread  # a process that only asks and tells should not load it
+        from asyncio import to_thread  # imported late, so a process that only asks and tells does not load it
 
         return await to_thread(self.ask, n, key=key, unit=unit)
 
@@ -329,11 +330,12 @@ at most 5%
     ) -> Verdicts:
         """Ask, evaluate and tell with a pool of workers until every arm is decided; returns the verdicts.
 
-        evaluate : takes a ticket and returns its reward; a plain function, which runs in threads, or an async one
+        evaluate : function that gets a ticket and returns its reward: a plain one, which runs in threads, or an async
+                   one
         workers  : maximum number of concurrent evaluations
-        retries  : further attempts at an evaluation that raised, after `pause` seconds, then twice that, and so on
-        failed   : what to do when the last attempt raised. "stop" finishes what is under way and raises; "void"
-                   withdraws the ticket, which is right only if the failure has nothing to do with the result; a number
+        retries  : number of retries of an evaluation that raised, after `pause` seconds, then twice that, and so on
+        failed   : what to do when the last attempt raised. "stop" finishes the running evaluations and raises; "void"
+                   withdraws the ticket, which is valid only if the failure has nothing to do with the result; a number
                    is told as the reward
         resume   : evaluate outstanding tickets first, such as those of a killed run. Pass False if other processes work
                    on the same campaign, and let lost tickets expire
@@ -383,7 +385,7 @@ at most 5%
         self._turn(arm, journal.RESUMED)
 
     def retire(self, arm: str) -> None:
-        """Never ask for this arm again. This gives it no verdict."""
+        """Never ask for this arm again. It gets no verdict."""
         self._turn(arm, journal.RETIRED)
 
     def _turn(self, arm: str, kind: str) -> None:
@@ -398,7 +400,7 @@ at most 5%
                 self._session.write(journal.ENDED, content={"reason": reason} if reason else None)
 
     def note(self, content: Mapping[str, Any]) -> int:
-        """Add a note to the journal, without any effect on the campaign; returns the number of the entry."""
+        """Add a note to the journal; returns the number of its entry. Notes don't affect the campaign."""
         check_metadata(content, "a note")
         with self._writing() as fold:
             self._session.write(journal.NOTE, content=dict(content))
@@ -447,14 +449,15 @@ at most 5%
         return results_of(self.history(), self.terms)
 
     def remaining(self, draws: int = 200) -> Remaining:
-        """Expected further samples of each arm (see `goodarm.planning.remaining`); 0 for decided arms."""
+        """Expected number of further samples of each arm (see `goodarm.planning.remaining`); 0 for decided arms."""
         return views.remaining_of(self._look(), draws)
 
     def finish(self) -> Finish | None:
-        """Further samples until every arm is decided, as a range; None if there is no estimate.
+        """Number of further samples until every arm is decided, as a range; None if there is no estimate.
 
         Before the first reward this is a guess, under the assumption about the means in `Finish.guess`. If the means
-        lie closer to the bar, the campaign takes many times as long. With a model of the arms there is no such guess.
+        lie closer to the bar, the campaign needs many times as many samples. Policies with a model of the arms have no
+        such guess.
         """
         return views.finish_of(self._look())
 
@@ -483,12 +486,12 @@ at most 5%
         return draw(forest_of(str(self).partition("\n")[0], self.terms, self.arms()))
 
     def head(self) -> Head:
-        """The number and chain of the newest entry. Keep it outside the store: `check` compares the journal with it."""
+        """The number and chain of the newest entry. Save it outside the store: `check` compares the journal with it."""
         fold = self._look()
         return Head(fold.number, fold.chain.hex())
 
     def check(self, head: Head | None = None) -> Check:
-        """Replay the journal from the first entry and compare: chain, choices, evidence, verdicts.
+        """Replay the journal from the first entry and compare chain, choices, evidence and verdicts.
 
         head : an earlier head. The check reports whether entries up to it were changed or removed
         """
@@ -528,7 +531,7 @@ at most 5%
         """The number of the journal's newest entry."""
         return self._look().number
 
-    # holding and letting go
+    # callbacks, transactions and closing
 
     def on_verdict(self, callback: Callable[[ArmRow], None]) -> None:
         """Register a callback. It is called once per future verdict, from any process, after the commit."""

@@ -1,7 +1,8 @@
-"""The fixed test set of a campaign: which cases there are, and in which order each arm draws them.
+"""The fixed test set of a campaign: its cases, and the order in which each arm draws them.
 
-An arm is evaluated on each case at most once, in a uniformly random order of its own. The order is a keyed permutation,
-computed place by place, so nothing of size arms × cases is stored. Its key contains the campaign's random key. Two
+An arm is evaluated on each case at most once, in its own uniformly random order. The order is a keyed permutation whose
+positions are computed one at a time, so nothing of size arms × cases is stored. Its key contains the campaign's random
+key. Two
 campaigns on the same cases therefore draw them in different orders: an arm that was tuned to the first cases of one
 campaign has no advantage in the next.
 """
@@ -62,9 +63,9 @@ def order_key(campaign_key: str, seed: int, arm: int) -> int:
 
 
 class Draw:
-    """Which case comes next for an arm.
+    """The next case of an arm.
 
-    A case that comes back void goes to the end of the arm's order.
+    A case whose ticket is voided moves to the end of the arm's order.
 
     >>> draw = Draw(CaseSet(3), key=7)
     >>> [draw.case(place) for place in range(3)]
@@ -78,7 +79,7 @@ class Draw:
     def __init__(self, cases: CaseSet, key: int) -> None:
         self.cases, self.key = cases, key
         self.void: list[int] = []
-        """Cases that came back void, in this order."""
+        """Cases whose tickets were voided, in this order."""
 
     def case(self, place: int) -> int:
         """The case at a position of the arm's order. Positions and cases count from 0."""
@@ -160,7 +161,7 @@ def _rows_of(file: Path, what: str) -> Iterator[Mapping[str, Any]]:
 
 ScoresGiven = Mapping[str, Any] | str | Path | Any
 MOST_SCORES = 10**7
-"""Maximum number of arms times cases with scores: each takes a character of the journal's first entry."""
+"""Maximum number of arms times cases with scores. Each score is a character of the journal's first entry."""
 
 
 def read_scores(given: ScoresGiven, arms: Iterable[str], cases: CaseSet) -> dict[str, list[Any]]:
@@ -175,8 +176,8 @@ def read_scores(given: ScoresGiven, arms: Iterable[str], cases: CaseSet) -> dict
     names = list(arms)
     if len(names) * cases.count > MOST_SCORES:
         raise InvalidValue(
-            f"{len(names):,} arms and {cases.count:,} cases have more than {MOST_SCORES:,} scores, the most that a "
-            "campaign can keep. Split the arms among several campaigns."
+            f"{len(names):,} arms and {cases.count:,} cases have more than {MOST_SCORES:,} scores, the maximum of a "
+            "campaign. Split the arms among several campaigns."
         )
     by_arm = given if isinstance(given, Mapping) else _scores_of_rows(given)
     unknown = next((arm for arm in by_arm if arm not in set(names)), None)

@@ -22,7 +22,7 @@ class Check(NamedTuple):
     ok       : whether the chain is intact and the rules reproduce the journal's choices and verdicts
     events   : number of entries read
     problem  : description of the first entry that differs
-    note     : a remark for the reader, also if `ok` is True
+    note     : a remark for the reader, even if `ok` is True
     """
 
     ok: bool
@@ -43,7 +43,7 @@ def check_named(store: Store, name: str, *, head: Head | None = None, stop: Stop
 def check(store: Store, campaign: int, *, head: Head | None = None, stop: Stop | None = None) -> Check:
     """Replay the journal from its first entry and compare choices, evidence and verdicts bit for bit.
 
-    head : an earlier head that the journal must still contain. The newest snapshot's head is checked, too
+    head : an earlier head that the journal must still contain. The newest snapshot's head is checked as well
     stop : a token by which another thread can interrupt the replay
     """
     kept = store.snapshot(campaign)
@@ -59,17 +59,18 @@ def _lost(store: Store, campaign: int, known: list[Head], last: int) -> str:
     for head in known:
         if head.number > last:
             return (
-                f"the journal ends with entry {last:,}, but it had {head.number:,}: its last entries were removed. "
+                f"the journal ends with entry {last:,}, but it had {head.number:,} entries: the last ones were "
+                "removed. "
                 "Restore the store from a backup"
             )
         at = next(iter(store.read(campaign, head.number - 1, head.number)), None)
         if head.number and (at is None or at.chain.hex() != head.chain):
-            return f"entry {head.number:,} had the chain {head.chain}: the journal was written anew since then"
+            return f"entry {head.number:,} had the chain {head.chain}: the journal has been rewritten since"
     return ""
 
 
 def _replayed(store: Store, campaign: int, stop: Stop | None) -> Check:
-    """Compare many entries at once; where these differ, compare one by one, to name the first that does."""
+    """Compare many entries at once. If they differ, compare one by one to find the first difference."""
     agreed = 0
     try:
         for first in verified(store.read(campaign, 0, 1)):
@@ -119,7 +120,7 @@ def _first_difference(store: Store, campaign: int, agreed: int, stop: Stop | Non
     if fold is None:
         return Check(False, 0, "the journal is empty")
     if fold.undeclared and not fold.disagreement:
-        return Check(False, events, f"entry {events}: the rules decide an arm here, but no verdict follows")
+        return Check(False, events, f"entry {events}: the rules decide an arm here, but the journal has no verdict")
     return _concluded(fold, events)
 
 
@@ -131,8 +132,9 @@ def _concluded(fold: Fold, events: int) -> Check:
         return Check(
             False,
             events,
-            f"today's rules differ in a verdict from those the campaign began with: {fold.disagreement}; {made_with}. "
-            "Its recorded verdicts stand.",
+            f"today's rules give a different verdict from those that the campaign began with: {fold.disagreement}; "
+            f"{made_with}. "
+            "Its recorded verdicts remain valid.",
         )
     return Check(True, events, note=_noted(fold))
 
@@ -141,7 +143,7 @@ def _noted(fold: Fold) -> str:
     begun = f"goodarm {fold.terms.version}"
     if fold.same_rules is None:
         return f"{begun} did not record the source of its rules; the rules of this version reach the recorded verdicts"
-    return "" if fold.same_rules else f"the rules' code has changed since {begun}, but decides as it did"
+    return "" if fold.same_rules else f"the rules' code has changed since {begun}, but its decisions are the same"
 
 
 def _wrong(fold: Fold, event: Event) -> str:

@@ -1,7 +1,7 @@
-"""One HTTP connection to a goodarm server: kept open, retried with backoff, refusals raised as the library's errors.
+"""An HTTP connection to a goodarm server: kept open, retried with backoff; refusals raise the library's errors.
 
-Every request may be sent twice. A reward told again is the same reward, and every other request that changes something
-carries a key by which the server recognises it.
+Every request may be sent twice. Repeating a reward has no effect, and every other request that changes something
+carries a key by which the server recognises a repetition.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from goodarm.arguments import read_duration
 from goodarm.errors import GoodarmError, InvalidValue
 
 ATTEMPTS = 8
-"""Maximum number of times that a request is sent, unless the caller gives its patience in seconds."""
+"""Maximum number of times that a request is sent, unless the caller passes `patience`."""
 FIRST_WAIT, LONGEST_WAIT = 0.05, 5.0
 AGAIN = frozenset({429, 502, 503, 504})
 """Status codes of failures that may be temporary."""
@@ -124,7 +124,7 @@ class Connection:
             reason = refusal = _refusal(status, answer)
             if status not in AGAIN or (status == TOO_MANY and _kind(answer) == WRONG_TOKENS):
                 raise refusal
-        if isinstance(reason, ServerRefused) and status == TOO_MANY:  # it runs, and says why
+        if isinstance(reason, ServerRefused) and status == TOO_MANY:  # the server runs, and gives the reason
             raise reason
         raise ServerUnreachable(
             f"{self.address} did not answer {method} {path} in {attempt} attempts: {str(reason).rstrip('.')}. "

@@ -7,7 +7,7 @@ any sampling rule and any number of looks. Half of it is for the spreads (`log_s
 number 1 of `numbered`, and the j-th arm is number j + 1). The other half is for the tails (`farthest_reward`). Rewards
 are counted in the order of asking, so late rewards can't bias the checks.
 
-A declaration that was refuted stays refuted. Every label then says so, as do the warning, the tally and the audit.
+A refuted declaration stays refuted. Every label, the warning, the tally and the audit then say so.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from goodarm.campaign.fold import Fold
 
 POOLED = -1
-"""Stands for all arms together."""
+"""Number that means all arms together."""
 SPREAD, TAIL = "spread", "tail"
 LEAST = float(numbered(0.5 * FALSE_ALARMS, 1.0))
-"""Least evidence that refutes a spread."""
+"""Smallest evidence that refutes a spread."""
 NEAR = math.sqrt(2.0 * (math.log(2.0) + float(numbered(0.25 * FALSE_ALARMS, 1.0))))
 """Distance from an arm's mean, in declared scales, up to which no reward refutes a tail."""
 
 
 class Scatter:
-    """What the rewards without bounds show of their scale, in units of the declared one.
+    """The observed scatter of unbounded rewards, in units of the declared scale.
 
     squares      : per arm, sum of squared deviations from its mean
     least, most  : per arm, the smallest and the largest reward
@@ -103,7 +103,7 @@ class Scatter:
 
 
 def scatter_of(rewards: Any, arms: int) -> Scatter | None:
-    """The scatter of rewards with a declared scale; None for other rewards."""
+    """A new `Scatter` for rewards with a declared scale; None for other rewards."""
     return Scatter(arms, rewards.scale) if isinstance(rewards, SubGaussian) else None
 
 

@@ -36,7 +36,7 @@ OPEN, PAUSED, RETIRED = "open", "paused", "retired"
 
 
 def summand(amount: float) -> int | Fraction:
-    """An amount without rounding. Whole numbers are integers, whose sums are much quicker than those of fractions.
+    """Convert an amount to an exact number. Whole numbers become integers, which add much faster than fractions.
 
     >>> summand(3.0), summand(0.5)
     (3, Fraction(1, 2))
@@ -70,7 +70,7 @@ class Book:
         self.entry = entry
         self.weight = weight
         self.cost = summand(entry.price)
-        """Cost of a sample, exactly: sums don't depend on the order of additions."""
+        """Exact cost of a sample, so that sums don't depend on the order of additions."""
         self.status = OPEN
         self.asked = 0
         """Number of tickets handed out, excluding void ones."""
@@ -140,7 +140,7 @@ class Fold:
         self.disagreement = ""
         """The first entry at which the present rules decide differently from the journal; empty if there is none."""
         self.intervals: dict[int, tuple[Any, float, float]] = {}
-        """Cache of intervals, which take longer to compute than everything else."""
+        """Cache of intervals, the slowest part to compute."""
         self._set_up()
 
     def _set_up(self) -> None:
@@ -261,11 +261,11 @@ class Fold:
         if self.found:
             return {}
         counts = self._affordable(pulls)
-        self._asked_block = bool(counts.any())  # no arm is undecided, so no entry follows
+        self._asked_block = bool(counts.any())  # if no arm is undecided, no entry follows
         return {int(arm): int(counts[arm]) for arm in np.flatnonzero(counts)}
 
     def _affordable(self, pulls: int) -> NDArray[np.int64]:
-        """Choose this many samples, or as many as the budget pays for at the largest cost, piece by piece."""
+        """Choose this many samples, or fewer if the budget covers fewer at the largest cost, in several steps."""
         budget = self.budget
         if budget is None:
             return self.step.choose_block(pulls)
@@ -404,7 +404,7 @@ class Fold:
         return decided
 
     def _leave(self, arm: int) -> list[int]:
-        """Pass on the rewards of an arm that no earlier ticket holds back; returns the arms that they decide."""
+        """Absorb the rewards of an arm that no earlier ticket holds back; returns the arms that they decide."""
         decided: list[int] = []
         for each in self.queues[arm].leave():
             if each.reward is not None:

@@ -54,7 +54,7 @@ def fresh_intervals(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float
 
 
 def metrics(fold: Fold, arm: int, verdict: int = 0) -> list[MetricState]:
-    """Estimates of each metric of an arm, where a reward has several; `verdict` is the new verdict, 0 for none."""
+    """Estimates of each metric of an arm if rewards have several; `verdict` is the new verdict, 0 for none."""
     terms = fold.terms
     return terms.evidence.metrics(terms.made, terms.problem, _seen(fold, arm), fold.books[arm].weight, verdict)
 
@@ -101,7 +101,7 @@ def _references(fold: Fold) -> dict[str, Seen]:
 
 
 def _seen(fold: Fold, arm: int) -> Seen:
-    """Number and sum of the rewards that the evidence counts; for rules in the order of asking, those folded so far."""
+    """Number and sum of the rewards in the evidence; for rules in the order of asking, those absorbed so far."""
     if fold.in_order:
         row = fold.step.row(arm)
         return Seen(row.pulls, row.total)

@@ -62,9 +62,9 @@ KINDS = {
 ENDINGS = frozenset({TOLD, GIVEN, VOID, MISSING, REST})
 """Kinds that end a ticket. A ticket has at most one entry of these kinds."""
 MARKED = {PART: "part", ROW: "row", REQUEST: "key"}
-"""Kinds that carry a string of the caller's choice in this field. A ticket has at most one entry with each string."""
+"""Kinds whose payload has a caller's string in this field. A ticket has at most one entry per string."""
 REWARDED = frozenset({TOLD, GIVEN, LATE})
-"""Kinds that carry a reward: a number, or a record in their content."""
+"""Kinds with a reward: a number, or a record in their content."""
 REQUESTS = 0
 """Value of `ticket` in entries of requests with a key."""
 CHAIN_BYTES = 16
@@ -85,7 +85,7 @@ class Event(NamedTuple):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The payload, read."""
+        """The payload, parsed."""
         found: dict[str, Any] = json.loads(self.payload) if self.payload else {}
         return found
 
@@ -100,7 +100,7 @@ class Event(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _mark(payload: str, name: str) -> str | None:
-    """The digest of a field of a payload, asked for when the entry is queued and again when it is stored."""
+    """The digest of a field of a payload. Cached, since an entry needs it when it is queued and when it is stored."""
     found = json.loads(payload).get(name)
     return None if found is None else digest(found)
 
@@ -108,8 +108,8 @@ def _mark(payload: str, name: str) -> str | None:
 class Head(NamedTuple):
     """The newest entry of a journal: its number, and its chain in hexadecimal digits.
 
-    The chain depends on every entry up to this one. A head that you keep elsewhere shows later whether entries up to it
-    were changed or removed.
+    The chain depends on every entry up to this one. If you save a head elsewhere, you can later detect whether entries
+    up to it were changed or removed.
 
     >>> str(Head.read("12:00ff00ff00ff00ff00ff00ff00ff00ff"))
     '12:00ff00ff00ff00ff00ff00ff00ff00ff'
@@ -163,7 +163,7 @@ def link(
     payload: str | None,
     at: float,
 ) -> bytes:
-    """The chain of an entry: blake2b, 16 bytes, over the chain before and the entry.
+    """The chain of an entry: blake2b, 16 bytes, of the previous chain and the entry.
 
     Numbers as little-endian 64 bits (number, ticket, arm; reward, at), -1 and NaN where there is none, then the kind,
     a colon, and the payload.
@@ -194,7 +194,7 @@ def chained(
 
 
 def verified(events: Iterable[Event], number: int = 0, chain: bytes = b"") -> Iterator[Event]:
-    """The entries after `number`, whose chain is `chain`. The error names the first entry whose chain is wrong."""
+    """The entries that follow entry `number` with chain `chain`. The error names the first one with a wrong chain."""
     for event in events:
         if event[0] != number + 1:
             raise missing_entry(number, event[0])
@@ -213,8 +213,8 @@ def missing_entry(after: int, found: int) -> DamagedJournal:
 
 def changed_entry(number: int, kind: str) -> DamagedJournal:
     return DamagedJournal(
-        f"entry {number} of the journal ({kind}) is not what was written: its chain does not follow from its content "
-        "and the entry before. Restore the store from a backup."
+        f"entry {number} of the journal ({kind}) has been changed: its chain does not follow from its content and the "
+        "entry before. Restore the store from a backup."
     )
 
 

@@ -26,17 +26,17 @@ from goodarm.question import Reward, read_reward
 LARGEST_ASK = 1_000_000
 LARGEST_BLOCK = 10**12
 UNIT = "unit:"
-"""Begins the keys of tickets that belong to units."""
+"""Prefix of the keys of tickets that belong to units."""
 NO_TICKET = ""
 """Ticket of an empty block, which has no entry in the journal."""
 
 
 UnitRow = tuple[Any, Any, Any, str | None]
-"""A row of a unit as `unit_rows` reads it: unit, reward, denominator, and the id of the row if it has one."""
+"""A row of a unit: unit, reward, denominator, and the row's id if it has one."""
 
 
 def unit_rows(given: Any) -> list[UnitRow]:
-    """Rows of units as a caller gives them, read before a transaction begins."""
+    """Parse the caller's rows of units before a transaction begins."""
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
     return [_unit_row(each) for each in listed]
 
@@ -59,9 +59,9 @@ def checked_count(n: Any) -> int:
 
 
 def check_ask_of_unit(n: int, key: str | None) -> None:
-    """Refuse to ask for a unit with what belongs to other asks."""
+    """Refuse to combine `unit` with `n` or `key`."""
     if n != 1 or key is not None:
-        raise InvalidValue("a unit has one ticket, and its id is the key; leave n and key out.")
+        raise InvalidValue("a unit has one ticket, and its id serves as the key. Leave n and key out.")
 
 
 def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
@@ -98,7 +98,7 @@ def ask_unit(session: Session, unit: Any) -> list[Ticket]:
 
 
 def tell_units(session: Session, given: Iterable[UnitRow]) -> list[str]:
-    """Rows of units; returns the tickets of rows that do not count: the unit is closed, or full.
+    """Tell rows of units; returns the tickets of rows that do not count because their unit is closed or full.
 
     Everything is checked before anything is written.
     """
@@ -131,7 +131,7 @@ def tell_units(session: Session, given: Iterable[UnitRow]) -> list[str]:
 def _told_before(
     session: Session, seen: Mapping[tuple[int, str], tuple[float, float]], ticket: int, row: str, *now: Any
 ) -> bool:
-    """Whether a row with this id was told before; with other numbers it is refused."""
+    """Whether a row with this id was told before. The same id with other numbers is refused."""
     before = seen.get((ticket, row))
     if before is None and (found := session.ending(ticket, digest(row))) is not None:
         before = found.reward or 0.0, float(found.content.get("of", 1.0))
@@ -143,7 +143,7 @@ def _told_before(
 
 
 def close_units(session: Session, units: Iterable[Any]) -> None:
-    """Tell the rewards of units that are complete; one that is closed already stays as it is."""
+    """Tell the rewards of complete units. Units that are already closed don't change."""
     fold = session.fold
     book, given = _units_of(fold), list(units)
     if book.terms.window is not None and given:
@@ -174,9 +174,9 @@ def _ticket_of(session: Session, unit: Any) -> Ticket:
 
 
 def _needs_units(call: str) -> Refused:
-    """The refusal of a call that would make a reward of something else than a unit."""
+    """The refusal of a call that would create a reward from something other than a unit."""
     return Refused(
-        f"one reward per unit enters the evidence of this campaign, so {call} is refused. Use ask(unit=...), "
+        f"each reward of this campaign belongs to a unit, so {call} is refused. Use ask(unit=...), "
         "tell_unit(unit, reward) and, without a window, close_units(unit)."
     )
 
@@ -239,7 +239,9 @@ def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
             _refuse_other_arm(fold, ticket, given)
         value = question.reward(reward, fold.terms.rewards)
         if rewards.setdefault(ticket, value) != value:
-            raise Refused(f"the ticket {spell(fold.terms.key, ticket)} is told twice here, with different rewards.")
+            raise Refused(
+                f"the ticket {spell(fold.terms.key, ticket)} appears twice in this call, with different rewards."
+            )
         if ticket not in fold.pending and _has_ended(session, ticket, value):
             late.append((ticket, value))
     overdue = {ticket for ticket, _ in late}
@@ -254,15 +256,15 @@ def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
 def _refuse_other_arm(fold: Fold, ticket: int, given: Ticket) -> None:
     """Refuse a pending ticket that was handed out for another arm or case than the journal says.
 
-    A store that was restored from an older copy hands out the same numbers again. The reward of such a ticket would
-    count for an arm that did not earn it.
+    A store that was restored from an older copy reuses ticket numbers. The reward of an old ticket would count for the
+    wrong arm.
     """
     arm, case = fold.books[fold.pending[ticket][0]].entry.id, fold.case_name(fold.cases.get(ticket))
     if (given.arm, given.case) != (arm, case):
         was, here = (name if of is None else f"{name!r} on {of!r}" for name, of in (given[1:], (arm, case)))
         raise Refused(
             f"the ticket {given.ticket} was handed out for {was}, and in this journal it is for {here}. Was the store "
-            "restored from an older copy? Its tickets are handed out again, so ask anew."
+            "restored from an older copy? Its ticket numbers are being reused. Ask for new tickets."
         )
 
 
@@ -298,7 +300,7 @@ def _has_ended(session: Session, ticket: int, value: Reward) -> bool:
         before, now = (question.as_told(each) for each in (question.in_entry(found), value))
         raise Refused(
             f"the ticket {name} was told {before!r} at {iso(found.at)}; it can't be told {now!r} now. "
-            "A reward is told once; telling the same one again is fine."
+            "Each ticket has one reward; repeating the same reward is allowed."
         )
     return False
 
@@ -314,7 +316,7 @@ def void(session: Session, given: Any, reason: str) -> None:
     fold = session.fold
     ticket = read_ticket(fold.terms.key, given, fold.tickets)
     if not isinstance(reason, str) or not reason.strip():
-        raise InvalidValue("a ticket is voided for a reason, which the audit shows; got none. Say why it was lost.")
+        raise InvalidValue("voiding a ticket requires a reason, which the audit shows; got none. Say why it was lost.")
     if ticket in fold.blocks:
         session.write(journal.REST, ticket=ticket, content={"as": "void", "reason": reason})
     elif ticket in fold.pending:
@@ -328,7 +330,7 @@ def void(session: Session, given: Any, reason: str) -> None:
 
 
 def _refuse_rows(fold: Fold, ticket: int) -> None:
-    """Refuse to void a unit that has rows: to leave it out could depend on its rewards, which are known."""
+    """Refuse to void a unit that has rows: its rewards are known, so leaving it out could depend on them."""
     unit = None if fold.units is None else fold.units.open.get(ticket)
     if unit is not None and unit.rows:
         rows = "1 row" if unit.rows == 1 else f"{unit.rows:,} rows"
@@ -345,7 +347,7 @@ def tell_arm(session: Session, arm: str, reward: Any, key: str | None) -> None:
     if fold.terms.cases is not None:
         raise Refused(
             "on a fixed test set every reward needs a ticket, because the verdicts rely on the campaign drawing the "
-            "cases at random. Ask for tickets; results that exist already can be judged by goodarm judge --case."
+            "cases at random. Ask for tickets, or judge results that you already have with goodarm judge --case."
         )
     if fold.units is not None:
         raise _needs_units("tell_arm")
@@ -422,12 +424,12 @@ def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: s
     if before is not None:
         if sorted(before.content["arms"], key=itemgetter(0)) != listed:
             raise Refused(
-                f"the part {part!r} of the block was told before, with other numbers. Give the new part another name."
+                f"the part {part!r} of the block was already told with other numbers. Give the new part another name."
             )
         return
     if ticket not in fold.blocks:
         name = spell(fold.terms.key, ticket)
-        raise Refused(f"{name} is not a block that is out: it was told in full, has ended, or is a single ticket.")
+        raise Refused(f"{name} is not an outstanding block: it was told in full, has ended, or is a single ticket.")
     check_part(fold.blocks[ticket], rows, [book.entry.id for book in fold.books])
     session.write(journal.PART, ticket=ticket, content={"part": part, "arms": listed})
 
@@ -442,17 +444,17 @@ def add_arms(session: Session, arms: ArmsGiven, key: str | None) -> None:
     _refuse_full(session, 0)
     if not terms.reserve:
         raise Refused(
-            "arms can't be added: the whole delta was spent on the arms at the start, and more arms would break the "
-            "promise. Create campaigns with reserve=0.2 to keep a fifth of it for later arms, or start a new one."
+            "arms can't be added: the initial arms use all of delta, so adding arms would void the guarantee. Create "
+            "campaigns with reserve=0.2 to keep a fifth of it for later arms, or start a new one."
         )
     if any(entry.weight is not None for entry in entries):
-        raise InvalidValue("later arms share the reserve in turn; they can't have weights of their own.")
-    if terms.costs is None and terms.budget is None and any(entry.cost is not None for entry in entries):
-        raise Refused(
-            "the campaign has neither costs nor a budget, so that later arms can't have a cost. Leave it out."
+        raise InvalidValue(
+            "later arms share the reserve in the order in which they are added, so they can't be given weights."
         )
+    if terms.costs is None and terms.budget is None and any(entry.cost is not None for entry in entries):
+        raise Refused("the campaign has neither costs nor a budget, so later arms can't have a cost. Leave it out.")
     if terms.made.model is not None:
-        raise Refused(f"{terms.policy} models all arms together, and can't take in new ones while it runs.")
+        raise Refused(f"{terms.policy} models all arms jointly, so arms can't be added during the campaign.")
     if isinstance(terms.rewards, ScoredCases):
         check_scores(entries, terms.rewards.count)
     elif any(entry.scores is not None for entry in entries):
@@ -511,7 +513,7 @@ def as_people_read(fold: Fold, event: Event) -> dict[str, Any]:
 
 def _refuse_ended(fold: Fold) -> None:
     if fold.ended:
-        raise Refused("the campaign has ended: nothing more is added to it. Create a new one to go on.")
+        raise Refused("the campaign has ended: it accepts nothing new. Create a new campaign to continue.")
 
 
 def _refuse_full(session: Session, more: int) -> None:

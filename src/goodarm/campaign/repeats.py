@@ -61,7 +61,7 @@ class Repeats:
         return None if lead is None else self.begun[lead].case
 
     def ask(self, ticket: int, arm: int, case: int) -> bool:
-        """Record a ticket that is handed out; returns whether it is the first of its case."""
+        """Record a newly issued ticket; returns whether it is the first of its case."""
         lead = self._lead_owed(arm)
         first = lead is None
         if lead is None:

@@ -26,7 +26,7 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 CODES = {kind: code for code, kind in enumerate(KINDS)}
-"""A number for each kind of entry; kinds of a newer goodarm have none."""
+"""Number of each kind of entry. Kinds from a newer goodarm have none."""
 UNKNOWN = -1
 _LAYOUT = np.dtype([("number", "<i8"), ("ticket", "<i8"), ("arm", "<i8"), ("reward", "<f8"), ("at", "<f8")])
 MOST = 100_000
@@ -40,7 +40,7 @@ PLAIN = (*BETWEEN, VERDICT)
 
 
 class Differs(Exception):
-    """The rules choose or decide something else than the journal says."""
+    """The choices or verdicts of the rules differ from the journal's."""
 
 
 def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
@@ -58,7 +58,7 @@ def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
 
 
 def fold_compared(fold: Fold, chunks: Iterable[list[Row]], wrong: Callable[[Fold, Event], str]) -> Iterator[int]:
-    """The same, comparing every choice and verdict with what the rules say.
+    """Like `fold_all`, and compare every choice and verdict with the rules'.
 
     wrong : description of what is wrong with the next entry, if anything
 
@@ -74,7 +74,7 @@ def fold_compared(fold: Fold, chunks: Iterable[list[Row]], wrong: Callable[[Fold
                 _compare_runs(fold, columns, wrong)
             else:
                 _compare_one_by_one(fold, columns.rows, wrong)
-            if not fold.undeclared:  # else its verdicts come next
+            if not fold.undeclared:  # otherwise its verdicts come next
                 yield fold.number
         if fold.undeclared:
             raise Differs
@@ -129,7 +129,7 @@ def _fold_runs(fold: Fold, columns: JournalColumns) -> None:
 
 
 def _compare_runs(fold: Fold, columns: JournalColumns, wrong: Callable[[Fold, Event], str]) -> None:
-    """Runs between verdicts at once: an audit describes the state just before its verdict."""
+    """Compare runs between verdicts in bulk. An audit describes the state just before its verdict."""
     others = np.flatnonzero(~np.isin(columns.kinds, BETWEEN)).tolist()
     start = 0
     for stop in [*others, len(columns.rows)]:
@@ -236,7 +236,7 @@ def _keep_pending(fold: Fold, run: JournalColumns, asks: Integers, ended: Intege
 
 
 def _keep_units(fold: Fold, run: JournalColumns) -> None:
-    """The rows of units that are open after the run; rewards that were told must follow from their rows."""
+    """Update the rows of open units. Refuse told rewards that don't follow from their unit's rows."""
     book = fold.units
     if book is None:
         return
@@ -292,7 +292,7 @@ def joined(parts: list[JournalColumns]) -> JournalColumns:
 
 
 def verified_columns(chunks: Iterable[list[Row]], number: int, chain: bytes) -> Iterator[JournalColumns]:
-    """The entries after `number`, whose chain was `chain`; the first that does not follow from them is named.
+    """The entries that follow entry `number` with chain `chain`. The error names the first entry whose chain is wrong.
 
     No entry of a chunk is returned if one of them is damaged.
     """

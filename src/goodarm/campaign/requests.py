@@ -53,7 +53,7 @@ def opening(terms: Terms, at: float, key: str | None, by: str = "") -> list[Even
 
 
 def created_it(store: Store, campaign: int, key: str | None, terms: Terms) -> bool:
-    """Whether this repeats the request that created the campaign. The same key with other terms is refused."""
+    """Whether this request repeats the one that created the campaign. The same key with other terms is refused."""
     found = None if key is None else request(store, campaign, key)
     if key is None or found is None:
         return False
@@ -87,7 +87,7 @@ def _used(key: str) -> Refused:
 
 
 def request_content(key: str, what: str, **content: Any) -> dict[str, Any]:
-    """The content of its entry."""
+    """The content of the journal entry of a request with a key."""
     return {"key": check_key(key), **({} if what == ASK else {"for": what}), **content}
 
 

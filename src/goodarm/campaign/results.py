@@ -19,9 +19,9 @@ from goodarm.whole_files import write_whole
 SHOWN = 60
 """Maximum number of rows in the printed table."""
 LONGEST = 24
-"""Maximum letters of a case or unit in the printed table."""
+"""Maximum length of a case or unit in the printed table."""
 TO_THE_SECOND = 19
-"""Letters of a time without its fraction and zone."""
+"""Length of a time without its fraction and zone."""
 
 
 class Result(NamedTuple):
@@ -29,7 +29,7 @@ class Result(NamedTuple):
 
     case    : the test case; None without a fixed test set
     unit    : the person, session or machine; None unless the campaign rewards units
-    reward  : as told; {metric: number} with several bars; one reward per unit (`per_unit`)
+    reward  : the told reward; {metric: number} with several bars; one per unit with `per_unit`
     told_at : time of the reward, or of the expiry of a ticket that counts as 0, as ISO 8601 in UTC
     asked   : journal entry that handed out the ticket. Sorting by it gives the order in which cases were drawn
     """
@@ -46,7 +46,7 @@ class Result(NamedTuple):
 class Results:
     """One row per rewarded ticket, in the order of asking. `print` shows a table.
 
-    rows      : the rows; void tickets and late rewards, which do not count, have none
+    rows      : the rows; void tickets and late rewards don't count, so they have none
     columns   : names of the columns, in the table and in files
     in_blocks : rewards told in blocks. A block keeps only sums, so these rewards have no rows
     out       : tickets that await their reward
@@ -77,7 +77,8 @@ class Results:
         notes = []
         if self.in_blocks:
             notes.append(
-                f"{self.in_blocks:,} rewards were told in blocks, which keep only sums per arm: they have no rows here"
+                f"{self.in_blocks:,} rewards were told in blocks, which keep only sums per arm, so they have no rows "
+                "here"
             )
         if self.out:
             tickets = "1 ticket awaits its reward" if self.out == 1 else f"{self.out:,} tickets await their reward"

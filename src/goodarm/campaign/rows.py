@@ -153,7 +153,7 @@ class Shown(NamedTuple):
 
 
 class Verdicts(NamedTuple):
-    """Counts of good, bad and undecided arms, one row per arm, and the name of what `row.mean` holds.
+    """Counts of good, bad and undecided arms, one row per arm, and the name of the quantity in `row.mean`.
 
     campaign : name, terms and counts of the campaign, for files
     """
@@ -253,7 +253,7 @@ class Bounds(NamedTuple):
     """The policy's two bounds, in standard errors of an arm. Unknown bounds are NaN, and null in JSON."""
 
     alpha: Annotated[
-        float, "how far above the bar the mean of the arm, or of the undecided one with most samples, must be"
+        float, "how far above the bar the mean of the arm (by default the undecided one with the most samples) must be"
     ]
     beta: Annotated[float, "what the sampling rule adds to the mean of that arm"]
     learned: Annotated[bool, "whether the policy learns while the campaign runs"]
@@ -288,7 +288,7 @@ def interval_words(low: float, high: float) -> str:
 class Finish(NamedTuple):
     """Further samples until every arm is decided: more than `low` with probability 0.9, more than `high` with 0.1.
 
-    `high` is inf if an arm may lie so close to the bar that only `low` can be told.
+    `high` is inf if an arm may lie so close to the bar that only `low` can be estimated.
     """
 
     median: float
@@ -297,8 +297,8 @@ class Finish(NamedTuple):
     guess: Annotated[str, "the plan's assumption about the means; empty once there are rewards"] = ""
     share: Annotated[float, "share of arms decided by then; below 1 if the end can't be estimated"] = 1.0
     near: Annotated[int, "undecided arms too close to the bar for a forecast; the samples are those of the others"] = 0
-    waiting: Annotated[int, "undecided arms that look bad, if they are most, and the policy looks for good ones"] = 0
-    waiting_samples: Annotated[float, "samples of these arms until all of them are decided, the median"] = 0.0
+    waiting: Annotated[int, "undecided arms that look bad, if most do and the policy looks for good arms"] = 0
+    waiting_samples: Annotated[float, "median number of samples until all of these arms are decided"] = 0.0
     half: Annotated[float, "samples that half of the undecided arms need, the median; null if unknown"] = math.inf
     ninety: Annotated[float, "samples that nine in ten of them need, the median; null if unknown"] = math.inf
 
@@ -315,7 +315,7 @@ class Finish(NamedTuple):
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON can carry: null for NaN and infinity.
+    """A value that JSON can hold: null for NaN and infinity.
 
     >>> plain(float("nan")), plain(0.5), plain({"a": 1})
     (None, 0.5, {'a': 1})

@@ -64,7 +64,7 @@ class ServedCampaign(Campaign):
         exist_ok: bool = False,
         patience: float | str | timedelta | None = None,
     ) -> Self:
-        """Create a campaign at a server; `terms` as `Campaign.create` takes them."""
+        """Create a campaign at a server; `terms` are the arguments of `Campaign.create`."""
         given = {key: value for key, value in terms.items() if value is not None}
         if exist_ok:
             given["exist_ok"] = True
@@ -78,7 +78,7 @@ class ServedCampaign(Campaign):
             if isinstance(given[what], timedelta | int | float):
                 given[what] = f"{read_duration(given[what], what)}s"
         for what in {"horizon", "seed", "stop_after", "repeats"} & given.keys():
-            given[what] = check_whole(what, given[what])  # JSON can't carry numpy numbers
+            given[what] = check_whole(what, given[what])  # JSON can't hold numpy numbers
         for what in {"budget", "unit_limit"} & given.keys():
             given[what] = checked_number(what, given[what])
         entries = [arm.as_json() for arm in read_arms(arms)]
@@ -339,7 +339,7 @@ def _connected(address: str, token: str | None, patience: float | str | timedelt
 
 
 def _key(given: str | None) -> str:
-    """A key by which the server recognises a repeated request: the caller's, or a new one."""
+    """A key by which the server recognises a repeated request: the caller's key or a new one."""
     return uuid.uuid4().hex if given is None else check_key(given)
 
 

@@ -21,8 +21,7 @@ from goodarm.errors import DamagedJournal, GoodarmError, Refused, RuleFailed, Un
 SNAPSHOT_EVERY = 2_000
 """Number of entries between two snapshots (at least two per arm). Folding them takes a fraction of a second."""
 AFTER_OPENING = 50
-"""Entries after which the first change of a process keeps a snapshot, and at least one for each ten arms: a command
-that opens a campaign for one operation should not read many."""
+"""commands that open a campaign for one operation read few entries."""
 
 Clock = Callable[[], float]
 log = logging.getLogger("goodarm.campaign")
@@ -110,8 +109,8 @@ class Session:
     def _catch_up(self, fold: Fold) -> bool:
         """Apply entries that other processes have written; returns whether there were any.
 
-        The store must still have the last entry of the fold. It may have lost entries, as when an older copy was
-        restored under a running process. What this process wrote next would follow a gap.
+        The store must still have the last entry of the fold. It may have lost entries, for example if an older copy was
+        restored while this process ran. The next entry of this process would then follow a gap.
         """
         found = list(self.store.newer(self.campaign, fold.number - 1))
         if not found or (found[0].number, found[0].chain) != (fold.number, fold.chain):
@@ -169,8 +168,8 @@ class Session:
     def transaction(self) -> Iterator[Fold]:
         """Exclusive right to write: everything is committed at the end, or nothing.
 
-        Within an open transaction this is a part of it, which commits nothing by itself. A part that is refused changes
-        nothing and does not affect the others. A part that fails half-way undoes the whole transaction.
+        Inside an open transaction, this joins it and does not commit. If this part is refused, it changes nothing and
+        the other parts are kept. If it fails half-way, the whole transaction is rolled back.
         """
         with self._thread:
             if self._under_way:
@@ -238,7 +237,7 @@ class Session:
     def _append(
         self, fold: Fold, kind: str, ticket: int | None, arm: int | None, reward: float | None, payload: str | None
     ) -> Event:
-        """Apply an entry, and queue it only on success: an entry that makes a rule fail could never be read back."""
+        """Apply an entry, and queue it only on success. An entry that makes a rule fail could never be read back."""
         entry = fold.number + 1, kind, ticket, arm, reward, payload, max(float(self.clock()), fold.at)
         event = Event(*entry, link(fold.chain, *entry))
         try:
@@ -253,7 +252,7 @@ class Session:
         return event
 
     def expect(self, keys: Sequence[str]) -> None:
-        """Look up the keys of the requests that follow in this transaction, with one question to the store."""
+        """Look up the keys of the requests that follow in this transaction with a single query."""
         marks = [digest(key) for key in keys]
         found = self.store.endings(self.campaign, REQUESTS, marks) if marks else {}
         self._looked_up = {mark: found.get(mark) for mark in marks}
@@ -268,7 +267,7 @@ class Session:
         return self.store.ending(self.campaign, ticket, ending)
 
     def _clear(self) -> None:
-        """Forget what is queued, and what the store had before it."""
+        """Discard the queued entries and the cached results of `expect`."""
         self._written.clear()
         self._endings.clear()
         self._looked_up.clear()
@@ -288,7 +287,7 @@ class Session:
     def _lapse_all(self) -> None:
         """Expire overdue tickets, except those for which a rule fails.
 
-        Such tickets stay outstanding and count at their worst like every missing reward. Raising the error here would
+        Such tickets stay outstanding and, like every missing reward, count at their worst. Raising the error here would
         block every later operation of the campaign.
         """
         while True:
@@ -356,8 +355,8 @@ _newest: WeakKeyDictionary[Store, dict[int, tuple[int, bytes]]] = WeakKeyDiction
 def _shortened(name: str, number: int) -> UnusableStore:
     return UnusableStore(
         f"the journal of {name!r} no longer has entry {number:,} as this program has seen it: entries were removed, or "
-        "an older copy was put in its place. Nothing more is written to it. Restore the entries from a backup, or "
-        "start this program again to go on from what is there."
+        "an older copy was put in its place. Writing to it has stopped. Restore the entries from a backup, or restart "
+        "this program to continue with the present entries."
     )
 
 
@@ -369,13 +368,13 @@ def _half_done() -> UnusableStore:
 
 
 def _is_refusal(error: BaseException) -> bool:
-    """Whether an operation was refused before it changed anything. Any other error may have struck half-way."""
+    """Whether an operation was refused before it changed anything. Any other error may have occurred half-way."""
     return isinstance(error, GoodarmError) and not isinstance(error, UnusableStore | DamagedJournal | RuleFailed)
 
 
 def _other_rules(fold: Fold) -> Refused:
     return Refused(
-        f"the rules of this goodarm differ in a verdict from those that the campaign began with "
-        f"({fold.disagreement}). Its verdicts stand and can be read, but going on would mix two rules and break "
-        f"the promise. Go on with goodarm {fold.terms.version}, or start a new campaign."
+        "this goodarm's rules give a different verdict from the rules that the campaign began with "
+        f"({fold.disagreement}). Its verdicts remain valid and readable, but continuing would mix two sets of rules "
+        f"and void the guarantee. Continue with goodarm {fold.terms.version}, or start a new campaign."
     )

@@ -21,7 +21,7 @@ BOOK_FIELDS = ("weight", "status", "asked", "told", "total", "missing", "void", 
 
 
 def pack(fold: Fold) -> bytes | None:
-    """The fold as bytes, without the content of the first entry; None if it is too large to be written often."""
+    """Serialise the fold, without the content of the first entry; None if it is too large to write often."""
     step = fold.step.pack()
     if step is None:
         return None

@@ -35,7 +35,7 @@ SCORES_FORMAT = 5
 COSTS_FORMAT = 7
 """First journal format with costs and budgets."""
 UNITS_FORMAT = 8
-"""The first format of journals whose tickets may belong to units."""
+"""First journal format with units."""
 FORMAT = max(
     CASES_FORMAT, SCORES_FORMAT, STOP_AFTER_FORMAT, COSTS_FORMAT, UNITS_FORMAT, *(kind.format for kind in KINDS)
 )
@@ -54,13 +54,13 @@ class Terms:
 
     after      : seconds after which a ticket is overdue; with `unanswered` "zero" or "void" it ends then
     reserve    : the share of delta that is kept for arms added later
-    key        : a random text that distinguishes this campaign from all others; tickets carry a trace of it
+    key        : a random text, unique to this campaign; the check letters of tickets derive from it
     rules      : fingerprint of the rules' code when the campaign was created
     cases      : the fixed test set; None if samples never run out
-    stop_after : the number of good arms after which the campaign ends; None if every arm is to be decided
+    stop_after : number of good arms after which the campaign ends; None to decide every arm
     repeats    : number of evaluations of an arm on each case
     budget     : maximum total cost of all samples, in the unit of the arms' costs; None for no limit
-    units      : how the rows of a person, session or machine become one reward; None where each ticket is one
+    units      : how the rows of a person, session or machine become one reward; None if each ticket is one reward
     """
 
     question: Question
@@ -128,7 +128,9 @@ class Terms:
     def names(self) -> dict[str, str]:
         """What people call the arms that others are compared with, by id: their labels, in quotes."""
         references = self.question.references
-        return {arm.id: quoted(arm.label) for arm in self.arms if arm.id in references and arm.label not in ("", arm.id)}
+        return {
+            arm.id: quoted(arm.label) for arm in self.arms if arm.id in references and arm.label not in ("", arm.id)
+        }
 
     def shown(self) -> dict[str, Any]:
         """The terms as shown to people."""
@@ -190,7 +192,7 @@ class Terms:
 
     @property
     def by_totals(self) -> bool:
-        """Whether the evidence follows from totals, pending tickets at their worst, or needs the order of asking."""
+        """Whether the evidence follows from totals, with pending tickets at their worst, or needs their order."""
         return by_totals(self.made, self.rewards)
 
     @property
@@ -242,14 +244,14 @@ class Terms:
         if self.made.guarantee is Guarantee.NONE:
             return "the policy gives no verdicts"
         if self.made.guarantee is Guarantee.HEURISTIC:
-            return "verdicts are heuristic: nothing is promised about their errors"
+            return "verdicts are heuristic: their error rate has no guarantee"
         under = " if the model of the arms is true" if self.made.guarantee is Guarantee.CERTIFIED_UNDER_MODEL else ""
         if self.rewards.assumption:
             under += f"{' and' if under else ' if'} {self.rewards.assumption}"
         if self.rewards.about_bad:
             under += f"; {self.rewards.about_bad}"
         if self.made.criterion is Criterion.FDR:
-            return f"of the arms called good, and of those called bad, at most {limit} are wrong on average{under}"
+            return f"on average, at most {limit} of the arms called good, and of those called bad, are wrong{under}"
         return f"the probability of any wrong verdict is at most {limit}{under}"
 
 
@@ -283,7 +285,7 @@ def check_name(name: Any) -> None:
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
         raise InvalidValue(f"a campaign's name must be a printable string of at most 200 characters; got {name!r}.")
     if name in (".", ".."):
-        raise InvalidValue(f"a campaign can't be called {name!r}: browsers remove it from addresses. Use letters.")
+        raise InvalidValue(f"a campaign can't be called {name!r}: browsers drop it from URLs. Use a name with letters.")
 
 
 def check_terms(terms: Terms) -> None:
@@ -297,7 +299,7 @@ def check_terms(terms: Terms) -> None:
         )
     if terms.unanswered == "zero" and not isinstance(terms.rewards, Bounded):
         raise InvalidValue(
-            f"unanswered='zero' is for rewards in [0, 1], whose smallest is 0; these are {terms.rewards}. "
+            f"unanswered='zero' is for rewards in [0, 1], the smallest of which is 0; these are {terms.rewards}. "
             "Use 'wait', or 'void' if losses have nothing to do with rewards."
         )
     if terms.unanswered == "zero" and terms.question.no_zero:
@@ -309,8 +311,8 @@ def check_terms(terms: Terms) -> None:
         )
     if terms.units is not None and (terms.after is not None or terms.unanswered != "wait"):
         raise InvalidValue(
-            "a unit is not unanswered: its window closes it, and without rows it counts as 0. Give window='7d' in "
-            "place of after and unanswered."
+            "units have no unanswered tickets: the window closes each unit, and one without rows counts as 0. Pass "
+            "window='7d' in place of after and unanswered."
         )
     if not 0.0 <= terms.reserve < 1.0:
         raise InvalidValue(f"reserve must lie in [0, 1): a share of delta kept for later arms; got {terms.reserve!r}.")
@@ -324,7 +326,7 @@ def _check_goal(terms: Terms) -> None:
     if terms.stop_after is None:
         return
     if terms.made.guarantee is Guarantee.NONE:
-        raise InvalidValue(f"stop_after counts good verdicts, and {terms.policy} gives none. Leave out one of them.")
+        raise InvalidValue(f"stop_after counts good verdicts, and {terms.policy} gives none. Leave one of them out.")
     if terms.stop_after > len(terms.judged) and not terms.reserve:
         raise InvalidValue(
             f"stop_after={terms.stop_after} good arms can't be found among {len(terms.judged)}. Ask for fewer, or keep "
@@ -335,13 +337,15 @@ def _check_goal(terms: Terms) -> None:
 def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
     if policy.model is not None and any(arm.features is None for arm in arms):
         raise InvalidValue(
-            f"{policy.name} has a model of the arms, which needs the features of each. Give every arm its features."
+            f"{policy.name} has a model of the arms, which needs the features of every arm. Add features to each arm."
         )
 
 
 def _check_delta(delta: float) -> None:
     if 0.0 < delta < LEAST_DELTA:
-        raise InvalidValue(f"delta must be at least {LEAST_DELTA:g}; got {delta}. Less is below what floats can hold.")
+        raise InvalidValue(
+            f"delta must be at least {LEAST_DELTA:g}; got {delta}. Smaller values are below the precision of floats."
+        )
 
 
 def _on_cases(
@@ -354,9 +358,9 @@ def _on_cases(
         cases = read_cases(given)
     if cases is None:
         if scores is not None:
-            raise InvalidValue("scores belong to the cases of a fixed test set. Say which: cases=500, or their ids.")
+            raise InvalidValue("scores require a fixed test set. Name its cases: cases=500, or their ids.")
         if repeats > 1:
-            raise InvalidValue("repeats are of the cases of a fixed test set. Say which: cases=500, or their ids.")
+            raise InvalidValue("repeats require a fixed test set. Name its cases: cases=500, or their ids.")
         return None, rewards, arms
     if scores is not None:
         ordered = read_scores(scores, [arm.id for arm in arms], cases)
@@ -389,7 +393,7 @@ def check_scores(arms: Sequence[ArmEntry], cases: int) -> None:
 
 
 def _default_on(rewards: Rewards, policy: str | Policy) -> str | Policy:
-    """The default policy decides by `bet-mixture` where `gap-mixture` can't: graded results, and no ceiling."""
+    """The default policy, with `bet-mixture` where `gap-mixture` can't be used: graded results, and no ceiling."""
     unsuited = isinstance(rewards, NonNegative) or type(rewards) is GradedCases
     return BY_BETS if unsuited and policy == LIVE_POLICY else policy
 
@@ -416,7 +420,7 @@ def agreed(
     window: float | str | timedelta | None = None,
     unit_limit: float | None = None,
 ) -> Terms:
-    """Check every part and build the terms."""
+    """Check every argument and build the terms."""
     times = check_whole("repeats", repeats, 1, MOST_REPEATS)
     case_set, rewards, entries = _on_cases(cases, read_rewards(rewards), read_arms(arms), scores, times)
     delta, reserve = checked_number("delta", percentage(delta)), checked_number("reserve", reserve)

@@ -15,7 +15,7 @@ from goodarm.question import Reward
 
 
 class Ticket(NamedTuple):
-    """One sample to take. Tell its reward with `ticket`. On a fixed test set it also names the case."""
+    """One sample to evaluate. Tell its reward with `ticket`. On a fixed test set it also names the case."""
 
     ticket: str
     arm: str
@@ -77,7 +77,7 @@ def read_ticket(key: str, given: Any, handed_out: int) -> int:
 
 
 class Waiting:
-    """A ticket in the order of asking: its reward if told, and the information available when it was asked."""
+    """A ticket in the order of asking: its reward if told, and the information available when it was issued."""
 
     __slots__ = ("arm", "asked", "resolved", "reward")
 
@@ -121,7 +121,7 @@ class Queue:
             yield self.waiting.pop(self.order.popleft())
 
 
-# Blocks: many samples in one entry, told in parts. They need a rule by totals, since parts come in any order.
+# Blocks: many samples in one entry, told in parts. They require a rule by totals, since parts arrive in any order.
 
 
 class OpenBlock:
@@ -152,7 +152,7 @@ class OpenBlock:
 
 
 Part = list[tuple[int, int, Reward]]
-"""Rows (arm, told, total), sorted, without those of which nothing was told."""
+"""Sorted rows (arm, told, total), without arms for which nothing was told."""
 
 
 def read_part(given: Any, index: Mapping[str, int], total_of: Callable[[Any, int], Reward | None]) -> Part:
@@ -191,11 +191,13 @@ def check_part(block: OpenBlock, rows: Part, names: Sequence[str]) -> None:
     for arm, told, _ in rows:
         if told > block.out.get(arm, 0):
             raise Refused(
-                f"{told} pulls of {names[arm]!r} can't be told: the block has {block.out.get(arm, 0)} of them left. "
+                f"{told} pulls of {names[arm]!r} can't be told: the block has only {block.out.get(arm, 0)} of them "
+                "left. "
                 "Was a part told under two ids?"
             )
         if block.cases and told != block.out[arm]:
             raise Refused(
-                f"{told} of the {block.out[arm]} cases of {names[arm]!r} can't be told alone: on a fixed test set a "
-                "part has all cases that the block has of an arm. Tell the arm's cases together, or use tickets."
+                f"{told} of the {block.out[arm]} cases of {names[arm]!r} can't be told separately: on a fixed test "
+                "set, a part must contain all of the block's cases of an arm. Tell the arm's cases together, or use "
+                "tickets."
             )

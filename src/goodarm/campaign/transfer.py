@@ -29,12 +29,12 @@ def export(store: Store, campaign: int, name: str, path: str | Path) -> int:
     try:
         whole(target, lambda part: numbers.append(write(part, name, store.read(campaign))))
     except OSError as error:
-        raise UnusableStore(f"{target} can't be written: {error}. Nothing was left behind.") from None
+        raise UnusableStore(f"{target} can't be written: {error}. No partial file was left.") from None
     return numbers[0]
 
 
 def restore(store: Store, name: str, path: str | Path) -> int:
-    """Put an exported campaign into a store, every entry checked against its chain; returns their number."""
+    """Import an exported campaign into a store, checking the chain of every entry; returns the number of entries."""
     source = Path(path)
     read = {".jsonl": _read_jsonl, ".parquet": _read_parquet}.get(source.suffix)
     if read is None:

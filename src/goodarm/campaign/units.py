@@ -1,23 +1,24 @@
-"""Units in campaigns: all rows of one person, session or machine are one reward.
+"""Units in campaigns: all rows of one person, session or machine form one reward.
 
 A campaign that is created with `per_unit=` hands out one ticket per unit, whose key is the unit's id. The unit gets the
-same arm however often it comes back and whichever process or server it comes to. Its rows are entries of the journal.
-The unit's reward is told once, when it is closed: at the end of its window, or when the caller says it is complete.
+same arm however often it comes back, at any process or server. Its rows are entries of the journal. The unit's reward
+is told once, when it is closed: at the end of its window, or when the caller declares it complete.
 
 Why the verdicts hold. Let X_u be the reward of unit u on the arm it was given: a function, fixed beforehand, of all
 rows of u within its window (without a window: of all rows it will ever have).
 
-1. Units are independent of each other, and the arm of u is chosen before any of its rows is known. Given everything
-   that happened before u was asked for, X_u has the arm's mean. How the rows of u depend on each other, how many there
-   are, and whether that depends on the arm or on earlier rows, does not enter: X_u is one number per unit.
-2. The evidence of an arm is that of a campaign of tickets with the rewards X_u in the order of asking, which is a
-   supermartingale of start 1 under the null. A unit that is open counts at its worst (rules by totals), or not before
-   all earlier units are closed (rules in order). Either is at most the evidence with every X_u known. So the time at
-   which a unit is closed may depend on anything, also on its rows, as long as what is told is X_u.
+1. Units are independent of each other, and the arm of u is chosen before any of its rows is known. Conditional on
+   everything before the ask for u, X_u has the arm's mean. How the rows of u depend on each other, how many there are,
+   and whether that depends on the arm or on earlier rows, is irrelevant, because X_u is one number per unit.
+2. The evidence of an arm equals that of a campaign without units whose tickets have the rewards X_u, in the order of
+   asking. It is a supermartingale that starts at 1 under the null. A unit that is open counts at its worst (rules by
+   totals), or not before all earlier units are closed (rules in order). Either is at most the evidence with every X_u
+   known. So the time at which a unit is closed may depend on anything, including its rows, provided the reward told is
+   X_u.
 3. A cut that depends on rewards would break the guarantee: closing a unit while its mean looks high loses the rows that
    follow. So a window closes every unit by the clock alone, and `close_units` is refused. Without a window the caller
    declares that a unit is complete, and the guarantee depends on this.
-4. Rows that do not count are ignored by a rule that was fixed beforehand: rows after the window, and for ratios a row
+4. The rule for ignoring rows is fixed beforehand: rows after the window, and for ratios a row
    that would exceed `unit_limit`. A unit without rows has reward 0 and counts: dropping it would select the units that
    came back because of the arm. For ratios it adds nothing to either sum.
 
@@ -100,7 +101,7 @@ class UnitTerms:
         return min(max(bar + (unit.total - bar * unit.size) / (self.unit_limit or math.inf), 0.0), 1.0)
 
     def row(self, unit: OpenUnit, reward: Any, denominator: Any, rewards: Rewards) -> tuple[float, float] | None:
-        """Check a row in the caller's form; None if it does not count because the unit is full."""
+        """Check a row as the caller gave it; None if it does not count because the unit is full."""
         value, size = read_reward(reward), number(denominator)
         if size is None or not 0.0 < size < math.inf:
             raise InvalidValue(f"a denominator must be a positive number; got {shown(denominator)}.")
@@ -130,15 +131,17 @@ def agreed_units(
     """The terms of units, checked; None for a campaign without them."""
     if per_unit is None:
         if window is not None or unit_limit is not None:
-            raise InvalidValue("window and unit_limit belong to units; say how one is summed up: per_unit='mean'.")
+            raise InvalidValue(
+                "window and unit_limit require units. Say how to combine the rows of a unit: per_unit='mean'."
+            )
         return None
     if per_unit not in PER_UNIT:
-        raise UnknownName("way to sum up a unit", str(per_unit), PER_UNIT)
+        raise UnknownName("way to combine the rows of a unit", str(per_unit), PER_UNIT)
     limit = number(unit_limit)
     if (per_unit == "ratio") != (unit_limit is not None) or (limit is not None and not 0.0 < limit < math.inf):
         raise InvalidValue(
             "per_unit='ratio' needs unit_limit=D, the largest number of rows of a unit (or sum of its denominators), "
-            f"fixed beforehand; the other ways have none. Got {shown(unit_limit)}."
+            f"fixed beforehand; the other ways need none. Got {shown(unit_limit)}."
         )
     if type(rewards) is not Bounded and (per_unit in ("any", "ratio") or not isinstance(rewards, NonNegative)):
         raise InvalidValue(
@@ -174,7 +177,7 @@ class UnitBook:
         self.open[ticket] = self.open[ticket].plus(event.reward or 0.0, size)
 
     def closed(self, event: Event) -> None:
-        """Record the end of a unit. A told reward must be that of its rows."""
+        """Record the end of a unit. Refuse a told reward that doesn't follow from its rows."""
         unit = self.open.pop(event.ticket or 0)
         if event.reward is not None and event.reward != self.terms.reward(unit, self.bar):
             raise DamagedJournal(
@@ -184,7 +187,7 @@ class UnitBook:
             )
 
     def reward(self, ticket: int) -> float:
-        """The reward of a unit from its present rows."""
+        """The reward of a unit, computed from its present rows."""
         return self.terms.reward(self.open[ticket], self.bar)
 
 

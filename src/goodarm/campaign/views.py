@@ -51,7 +51,7 @@ SHOWN_STATUS = {states.PAUSED: "suspended"}
 
 
 def arm_rows(fold: Fold, arms: Iterable[int], now: float | None = None) -> list[ArmRow]:
-    """Rows of these arms at a time; by default at the newest entry."""
+    """Rows of these arms at the time `now`, by default that of the newest entry."""
     wanted = list(arms)
     if not wanted:
         return []
@@ -61,7 +61,7 @@ def arm_rows(fold: Fold, arms: Iterable[int], now: float | None = None) -> list[
 
 
 def announce(callbacks: Iterable[Callable[[ArmRow], None]], row: ArmRow) -> None:
-    """Call every callback, also if some raise. The first error is raised afterwards."""
+    """Call every callback, even if some raise. The first error is raised afterwards."""
     errors: list[Exception] = []
     for callback in list(callbacks):
         try:
@@ -115,7 +115,7 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
 
 
 def _is_exact(fold: Fold, book: Book) -> bool:
-    """Whether the arm, and those that it is compared with, have told every case: the estimate is then the truth."""
+    """Whether every case of the arm, and of the arms it is compared with, is told. The estimate is then exact."""
     if fold.terms.cases is None:
         return False
     results = fold.terms.cases.count * fold.terms.repeats

@@ -16,9 +16,7 @@ _LAW = re.compile(r"means drawn from Beta\([^)]*\)")
 _UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 
 
-def headline(
-    terms: Terms, tally: Tally, finish: Finish | None = None, names: Mapping[str, str] | None = None
-) -> str:
+def headline(terms: Terms, tally: Tally, finish: Finish | None = None, names: Mapping[str, str] | None = None) -> str:
     """One sentence with the verdicts so far, the samples still needed, and the guarantee.
 
     names : names in place of the ids of arms that others are compared with
@@ -68,7 +66,7 @@ def to_finish(finish: Finish) -> str:
     >>> to_finish(Finish(813.0, 667.0, 995.0, "means drawn from Beta(1, 49)"))
     'no rewards yet, so only a guess: assuming means spread around the bar, 670 to 1,000 samples'
     >>> to_finish(Finish(813.0, 667.0, 995.0, near=2))
-    '670 to 1,000 more samples of the other arms; 2 arms may lie close to the bar and take more'
+    '670 to 1,000 more samples of the other arms; 2 arms may lie close to the bar and need more'
     >>> to_finish(Finish(813.0, 667.0, math.inf))
     'more than 670 more samples to finish'
     """
@@ -83,12 +81,12 @@ def to_finish(finish: Finish) -> str:
         return f"no rewards yet, so only a guess: assuming {means}, {between} samples{enough}"
     if finish.near:
         which = "one arm" if finish.near == 1 else f"{finish.near:,} arms"
-        return f"{between} more samples of the other arms; {which} may lie close to the bar and take more"
+        return f"{between} more samples of the other arms; {which} may lie close to the bar and need more"
     return f"{between} more samples to finish"
 
 
 def postponed(policy: Policy, finish: Finish, above: str, free: bool = True) -> str:
-    """Why verdicts of arms that look bad come late, how many samples they need, and how to get them.
+    """Why verdicts of arms that look bad come late, how many samples they need, and how to get those.
 
     free : whether rewards without a ticket may be told
 
@@ -142,7 +140,7 @@ def details(tally: Tally) -> list[str]:
     odd = [
         f"{number:,} {words}"
         for number, words in (
-            (tally.missing, "counted as 0 because their time had passed"),
+            (tally.missing, "expired and counted as 0"),
             (tally.late, "told too late and refused"),
             (tally.void, "void"),
         )

@@ -43,9 +43,9 @@ class Pool:
     evaluate : called with a ticket, returns its reward; a plain function runs in a thread
     workers  : maximum number of concurrent evaluations
     retries  : attempts after the first one that raised
-    pause    : seconds before the first retry; each further one waits twice as long
-    failed   : what to do when the last attempt raised. "stop": finish what is under way, then raise; "void": withdraw
-               the ticket; a number: tell it as the reward
+    pause    : seconds before the first retry; each further wait is twice as long
+    failed   : what to do when the last attempt raised. "stop": finish the running evaluations, then raise; "void":
+               withdraw the ticket; a number: tell it as the reward
     resume   : evaluate outstanding tickets first
     limit    : maximum number of evaluations; None for no limit
     """
@@ -186,7 +186,7 @@ class Pool:
         except (TypeError, ValueError):
             raise NotAReward(
                 f"evaluate returned {shown(found)}; return a number, True or False. The ticket {ticket.ticket} of "
-                f"{ticket.arm!r} stays out; run again to go on."
+                f"{ticket.arm!r} stays outstanding. Run again to continue."
             ) from None
 
     def _given_up(self, ticket: Ticket, attempts: int, failure: Exception) -> float | None:
@@ -196,7 +196,7 @@ class Pool:
             return float(self.failed)
         raise EvaluationFailed(
             f"evaluating {ticket.arm!r} failed {attempts} times, at last with {type(failure).__name__}: {failure}. "
-            f"Its ticket {ticket.ticket} stays out; run again to go on, or pass failed='void' or a reward."
+            f"Its ticket {ticket.ticket} stays outstanding. Run again to continue, or pass failed='void' or a reward."
         ) from failure
 
 
@@ -205,12 +205,12 @@ def _tickets_out(campaign: Campaign) -> list[Ticket]:
 
 
 def complete(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine to completion, also inside a running event loop, as in a notebook."""
+    """Run a coroutine to completion, even inside a running event loop, as in a notebook."""
     if not _in_event_loop():
         try:
             asyncio.run(work)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt("The results so far are kept. Run again to go on.") from None
+            raise KeyboardInterrupt("The results so far are kept. Run again to continue.") from None
         except GoodarmError as refusal:
             raise refusal.with_traceback(None)  # noqa: B904  its cause, if any, is kept; frames of asyncio say nothing
         return

@@ -41,7 +41,7 @@ class WrittenCampaign(Written):
     noun: str = "arms"
 
     @property
-    def asked(self) -> Question:
+    def question(self) -> Question:
         return self.campaign.terms.question
 
     @property
@@ -59,7 +59,7 @@ class WrittenCampaign(Written):
     @cached_property
     def captions(self) -> Captions:
         terms = self.campaign.terms
-        clears = self.asked.phrases(amounts(terms.rewards)).above
+        clears = self.question.phrases(amounts(terms.rewards)).above
         return Captions(
             clears=clears,
             data=f"campaign {visible(self.campaign.name)}: {self.campaign.tally.told:,} rewards",
@@ -67,11 +67,11 @@ class WrittenCampaign(Written):
             budget=terms.promise,
             looks=f"{LOOKS} {AT_VERDICT}" if decides_by_intervals(terms) else NO_INTERVALS,
             counted="samples",
-            percent=bool(self.asked.shown(terms.rewards)["shares"]),
+            percent=bool(self.question.shown(terms.rewards)["shares"]),
         )
 
     def estimate(self, value: float) -> str:
-        return figure_words(value, "" if not self.captions.percent else " pp" if self.asked.labels.signed else "%")
+        return figure_words(value, "" if not self.captions.percent else " pp" if self.question.labels.signed else "%")
 
     def parts(self) -> Iterator[tuple[str, str]]:
         yield from ()
@@ -89,9 +89,9 @@ class WrittenCampaign(Written):
 
 
 def written(verdicts: Verdicts) -> WrittenCampaign:
-    """The verdicts with everything that their files say."""
+    """The verdicts with all information for their files."""
     if verdicts.campaign is None:
-        raise Refused("these verdicts do not know their campaign. Write those of `campaign.verdicts()`.")
+        raise Refused("these verdicts have no campaign to describe. Write those that `campaign.verdicts()` returns.")
     campaign, terms = verdicts.campaign, verdicts.campaign.terms
     rows = tuple(row for row in verdicts.arms if terms.question.judges(row.arm))
     ranked = tuple(rows[i] for i in _arms(rows).ranks())
@@ -110,13 +110,13 @@ def conditions(terms: Terms) -> Iterator[str]:
     """The assumptions of the guarantee that the rewards can't show."""
     if terms.rewards.assumption:
         yield terms.rewards.assumption
-    yield f"{terms.question.labels.fixed} fixed before anybody looked at these rewards"
+    yield f"{terms.question.labels.fixed} fixed before anyone looked at these rewards"
     if terms.cases is not None:
         yield f"the question is about these {terms.cases.count:,} cases"
     elif terms.units is not None:
         yield "each unit is new information about its arm, and all of its rows were told"
     else:
-        yield "each reward is new information about its arm, whatever was told before (docs/live-verdicts.md)"
+        yield "each reward is new information about its arm, regardless of earlier rewards (docs/live-verdicts.md)"
     if terms.question.references:
         yield "arms do not compete with the control for the same reward"
     yield "no reward was withheld, and no ticket voided, because of what the reward was"

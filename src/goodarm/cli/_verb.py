@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -9,12 +10,37 @@ from typing import Any
 from typer import Typer
 from typer.core import TyperCommand, TyperGroup
 
+STORE_VARIABLE = "GOODARM_STORE"
+"""The environment variable that names the store, which may contain a password. Command lines are visible to others."""
+
 
 class Verb(TyperCommand):
-    """A command whose help shows flags without a value type."""
+    """A command whose help shows flags without a value type. A store as first argument may be left out."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return plain_flags(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert the store of the environment if the first argument is no store's address.
+
+        Arguments are matched by position, so the command line itself would use the campaign's name as the store.
+        """
+        named = os.environ.get(STORE_VARIABLE)
+        first = next((each.name for each in self.params if each.param_type_name == "argument"), None)
+        if named and first == "store":
+            given = self.make_parser(ctx).parse_args(list(args))[0].get("store")
+            if not (isinstance(given, str) and _is_address(given)):
+                args = [named, *args]
+        return super().parse_args(ctx, args)
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is meant as a store's address.
+
+    >>> [_is_address(text) for text in ("sqlite:///a.db", "a.db", "file:/run/secrets/store", "prompts")]
+    [True, True, True, False]
+    """
+    return "://" in text or text.startswith(("file:", "memory")) or text.endswith((".db", ".sqlite"))
 
 
 class Verbs(TyperGroup):

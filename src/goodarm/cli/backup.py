@@ -9,6 +9,7 @@ import typer
 
 from goodarm.cli._options import Json
 from goodarm.cli._show import print_json
+from goodarm.cli._verb import STORE_VARIABLE
 from goodarm.cli.serve import read_store
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ StoreArgument = Annotated[
     str,
     typer.Argument(
         metavar="STORE",
+        envvar=STORE_VARIABLE,
         callback=read_store,
         help="sqlite:///FILE or postgresql://…; file:PATH is a file that contains the address.",
     ),

@@ -27,6 +27,8 @@ from goodarm.cli._options import (
     whole,
 )
 from goodarm.cli._show import console, on_one_line, print_json
+from goodarm.cli._verb import STORE_VARIABLE
+from goodarm.cli.serve import read_store
 from goodarm.errors import DamagedJournal, InvalidValue, Refused, UnknownName, UnsoundPairing
 
 if TYPE_CHECKING:
@@ -47,7 +49,12 @@ campaign = typer.Typer(
 
 StoreAddress = Annotated[
     str,
-    typer.Argument(metavar="STORE", help="sqlite:///FILE, postgresql://USER@HOST/DATABASE, or a path ending in .db."),
+    typer.Argument(
+        metavar="STORE",
+        envvar=STORE_VARIABLE,
+        callback=read_store,
+        help="sqlite:///FILE, postgresql://USER@HOST/DATABASE, a path ending in .db, or file:PATH, which contains one.",
+    ),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name.")]
 Arms = Annotated[
@@ -430,7 +437,7 @@ def history(
 
 @campaign.command()
 def head(store: StoreAddress, name: Name, json: Json = False) -> None:
-    """The newest entry's number and chain. Keep them for `check --head`, which compares the journal with them."""
+    """The newest entry's number and chain. Save them: `check --head` compares the journal with them."""
     with _opened(store, name) as found:
         newest = found.head()
     if json:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from goodarm.cli._options import Json, option
+from goodarm.cli._verb import STORE_VARIABLE
 
 EXAMPLES = (
     "goodarm serve --demo",
@@ -33,7 +34,7 @@ Store = Annotated[
     str,
     typer.Option(
         metavar="STORE",
-        envvar="GOODARM_STORE",
+        envvar=STORE_VARIABLE,
         callback=read_store,
         help="sqlite:///FILE or postgresql://…, as for `goodarm campaign`; file:PATH is a file that contains it.",
     ),

@@ -89,7 +89,7 @@ class Assembly:
     few: bool = False
 
     def start(self, horizon: float, wanted: int = NEVER) -> State:
-        """The state before the first round. The run ends after `wanted` good verdicts at the latest."""
+        """The state before the first round. The run ends after at most `wanted` good verdicts."""
         arms, fdr = self.problem.arms, self.policy.criterion is Criterion.FDR
         due = _whole(first_fit(self.policy, self.bar))
         progress = np.array([0, arms, due, NEVER, 0, wanted], dtype=np.int64)
@@ -109,7 +109,7 @@ class Assembly:
         return State(tables, start_pool(self.policy, self.bar, horizon), belief)
 
     def advance(self, state: State, source: Any, generator: Generator, until: int, trace: NDArray[np.int64]) -> None:
-        """Play until round `until` or until every arm is decided, and run the model's upkeep when it is due."""
+        """Play until round `until`, or until every arm is decided. Run the model's upkeep when it is due."""
         progress = state.tables.progress
         if self.model is None:
             state.pool, _ = self.loop(
@@ -183,7 +183,7 @@ def columns_for(policy: Policy) -> int:
 
 
 def parts_of(policy: Policy, draw: Formula, bar: Bar, *, scan: bool = False) -> Parts:
-    """The plain functions that the rounds of a simulated pairing are made of."""
+    """The plain functions that make up the rounds of a simulated pairing."""
     observe, decide = identification_parts(policy.identification, usual_rewards(bar))
     fit, next_round = learner_parts(policy.learner)
     rule = policy.identification

@@ -75,7 +75,8 @@ AGAINST_CONTROL = Patience(100, 100)
 INDICES = Patience(2000)
 """Indices of arms against a control."""
 TOTALS = Patience(2000)
-"""Arms of a table. The decision must not depend on earlier calls: intervals of verdicts are compared bit for bit."""
+"""Arms of a table. The decision must not depend on earlier calls, because intervals of verdicts are compared bit for
+bit."""
 DIFFERENCES = Patience(10)
 """Arms of a table of differences from a control, a tenth of a second per arm as Python."""
 JOURNAL = Patience(20_000)
@@ -90,7 +91,7 @@ _registered: set[Any] = set()
 _inlined: set[FunctionType] = set()
 _reordered: set[FunctionType] = set()
 _registering = threading.RLock()
-"""Held while functions are registered: another thread must not see a function as registered too early."""
+"""Held during registration, so that no other thread sees a function as registered too early."""
 
 
 def compiled(loop: Callable[..., Any]) -> Any:
@@ -102,8 +103,8 @@ def compiled(loop: Callable[..., Any]) -> Any:
     """
     if not can_compile():
         raise GoodarmError(
-            "numba is not installed, which compiles simulations, batches and long journals. Install it with: pip "
-            "install numba. Without it, `judge` and single steps of live campaigns work."
+            "numba is not installed. It compiles simulations, batches and long journals. Install it with: pip install "
+            "numba. Without it, only `judge` and single steps of live campaigns work."
         )
     from numba import njit
 
@@ -148,7 +149,7 @@ def seconds_to_compile(function: Any) -> float:
 
 
 FOR_PYTHON_ONLY: Any = {"no_cfunc_wrapper": True}
-"""numba also wraps each function for calls from C. That takes a tenth of the time to compile, and nothing uses it."""
+"""Turns off numba's wrappers for calls from C. They are unused and account for a tenth of the compile time."""
 LARGE = 1300
 """Bytes of bytecode above which a function is called, not inlined. A copy would be compiled again in each caller."""
 
@@ -271,7 +272,7 @@ def _always(implementation: FunctionType) -> Any:
 class JustInTime:
     """A function that runs as Python until its patience is exhausted, and then as compiled code.
 
-    A process with a patience for code that is not on the disk waits for the compiler once that patience is exhausted.
+    If the code is not on the disk, the process waits for the compiler once `Patience.uncached` is exhausted.
     After `compile_in_background` it never waits: a thread compiles while calls continue as Python.
 
     over : position of the argument whose length is the number of items of a call; None if each call is one item
@@ -294,9 +295,9 @@ class JustInTime:
         return self.py_func(*arguments) if found is None else found(*arguments)
 
     def native(self, items: int, arguments: tuple[Any, ...] | None = None) -> Any:
-        """The compiled function; None if this many more items are to run as Python, and count as done.
+        """The compiled function; None if this many more items should run as Python; they then count as done.
 
-        arguments : of the call, whose types a thread compiles for; None if they are not known yet
+        arguments : the call's arguments, for whose types a thread compiles; None if they are not known yet
         """
         if self._ready:
             return self._built
@@ -308,7 +309,7 @@ class JustInTime:
         return found
 
     def _is_due(self, items: int, arguments: tuple[Any, ...] | None) -> bool:
-        """Whether to switch: the disk has the code, or it is time to wait for the compiler. Checks the disk rarely."""
+        """Whether to switch to compiled code: it is on the disk (checked rarely), or the call should wait for it."""
         if self._patience is not ALWAYS and not can_compile():
             return False
         if _background.is_set() and arguments is not None and not self._patience.waits(items, 0.0):
@@ -321,7 +322,7 @@ class JustInTime:
         return is_on_disk(self._code())
 
     def _is_compiled_beside(self, arguments: tuple[Any, ...]) -> bool:
-        """Whether the code is on the disk or the thread has ended, which starts here.
+        """Whether the code is on the disk or the compiling thread has ended. Starts this thread if necessary.
 
         A thread that fails leaves nothing behind. The next call then compiles again and raises the error.
         """
@@ -357,7 +358,7 @@ _made: dict[tuple[Formula, Patience, int | None], JustInTime] = {}
 
 
 def just_in_time(function: Formula, patience: Patience = ALWAYS, over: int | None = None) -> JustInTime:
-    """The `JustInTime` of a function, made once so that it is compiled once."""
+    """The `JustInTime` of a function, cached so that the function is compiled once."""
     key = (function, patience, over)
     if key not in _made:
         _made[key] = JustInTime(*key)
@@ -373,7 +374,7 @@ def plain(function: Formula) -> Formula:
 def as_native_rounds(function: Formula, patience: Patience | None = None) -> Formula:
     """The function itself; compiled if it calls log-gamma, the only function that Python rounds differently.
 
-    patience : how long other functions run as Python; forever if not given
+    patience : patience for other functions, which otherwise always run as Python
     """
     inside = any("lgamma" in each.__code__.co_names for each in reachable([function]))  # type: ignore[list-item]  # plain functions
     if inside or patience is not None:

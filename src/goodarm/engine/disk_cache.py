@@ -31,7 +31,7 @@ class DiskCache(FunctionCache):  # type: ignore[misc]  # numba has no types
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function. An index that can't be read is replaced."""
+        """Store a compiled function. An unreadable index is replaced."""
         try:
             super().save_overload(sig, data)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""The evidence for each kind of question: which policies can answer it, the live step, and the intervals.
+"""The evidence for each kind of question: the policies that can answer it, the live step, and the intervals.
 
 `goodarm.question` defines the questions, and this module their answers. A new kind has one entry in `EVIDENCE`.
 """
@@ -67,7 +67,7 @@ class MetricState(NamedTuple):
     """Estimates of one metric of an arm, in the metric's own direction.
 
     metric, bar, at_least : the metric, its bar, and on which side of it good arms lie
-    mean, low, high : mean of the told rewards, and ends of the values not refuted by the evidence; NaN: not known
+    mean, low, high : mean of the told rewards, and ends of the interval not refuted by the evidence; NaN if unknown
     evidence        : for the side on which the mean lies
     failed          : whether a bad verdict names this metric
     """
@@ -112,8 +112,8 @@ class Setup(NamedTuple):
 class Evidence(ABC, Generic[Asked]):
     """The answer to one kind of question: policies, live step and intervals.
 
-    own_mean : whether an arm is decided by its own mean against one number: what the compiled loop of the simulator
-               plays, and what the limits in `goodarm.theory` are computed for
+    own_mean : whether an arm is decided by comparing its own mean with one number. The simulator's compiled loop and
+               the limits in `goodarm.theory` require this
     """
 
     own_mean: ClassVar[bool] = False
@@ -130,7 +130,7 @@ class Evidence(ABC, Generic[Asked]):
         """Refuse a policy that can't answer the question live. Called once, at the creation of a campaign."""
 
     def check_simulated(self, policy: Policy, problem: Problem) -> None:
-        """Refuse a policy that can't answer the question in a simulation, which no other process has to open."""
+        """Refuse a policy that can't answer the question in a simulation."""
         self.check(policy, problem)
 
     @abstractmethod
@@ -186,7 +186,7 @@ class ThresholdEvidence(Evidence[Threshold]):
         if found is None or (found.sampling, found.identification) != (policy.sampling, policy.identification):
             raise Refused(
                 f"the policy {policy.name!r} has a rule without a registered name, so no other process could open the "
-                "campaign. Register it by an entry point, as CONTRIBUTING.md says, and name it."
+                "campaign. Register it by an entry point, as CONTRIBUTING.md describes, and pass its name."
             )
         rehearse(policy, problem)
 
@@ -230,7 +230,7 @@ class ControlEvidence(Evidence[Control]):
         rule, at, model = rule.partition("@")
         if rule not in REPLACED:
             raise UnsoundPairing(
-                f"{text}: against a control verdicts come from the totals of both arms, by 'versus', and not by "
+                f"{text}: in a comparison with a control, verdicts use the totals of both arms ('versus'), not "
                 f"{rule!r}, which compares an arm with a threshold. Name a sampling rule alone, as in policy='value'."
             )
         sampling = "value-normal" if sampling.strip() == "value" else sampling
@@ -252,7 +252,7 @@ class ControlEvidence(Evidence[Control]):
     def intervals(
         self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats
     ) -> tuple[Floats, Floats]:
-        """Interval of the difference from the control. The control's pending samples count at their worst, too."""
+        """Interval of the difference from the control. The control's pending samples also count at their worst."""
         held = references[self.question.arm]
         if not arms or held.pulls + held.pending == 0.0:
             return np.full(len(arms), np.nan), np.full(len(arms), np.nan)
@@ -275,10 +275,10 @@ class PairedEvidence(Evidence[Control]):
     Certified: P(any wrong verdict) <= delta, however late results come. The N differences of an arm are fixed numbers,
     and its order of the cases is uniformly random and drawn apart from them, so each arm's evidence is that of
     `bet-mixture` on `GradedCases`. It absorbs pairs in the arm's own order, and a pair whose results are not both known
-    holds back all later pairs of the arm. So the evidence runs through the same values in the same order as if every
-    result had come at once, and late results can only delay a verdict. When the control is evaluated, and for which arm
-    first, changes no difference. The arms share the control's results and need not be independent: their shares of
-    delta add up to at most 1 (union bound). After its N-th pair an arm is decided for certain.
+    holds back all later pairs of the arm. So the evidence takes the same values in the same order as if every result
+    had come at once, and late results can only delay a verdict. The time of the control's evaluation, and the arm that
+    causes it, change no difference. The arms share the control's results and need not be independent: their shares of
+    delta add up to at most 1 (union bound). After its N-th pair, an arm is certain to be decided.
     """
 
     def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
@@ -292,15 +292,16 @@ class PairedEvidence(Evidence[Control]):
         sampling, rule = (*_PLUS.split(text, maxsplit=1), PAIRED)[:2]
         if rule not in (*REPLACED, PAIRED):
             raise UnsoundPairing(
-                f"{text}: against a control on the same cases verdicts come from paired differences, by {PAIRED!r}, "
-                f"and not by {rule!r}. Name a sampling rule alone, as in policy='value'."
+                f"{text}: in a comparison with a control on the same cases, verdicts use paired differences "
+                f"({PAIRED!r}), not {rule!r}. Name a sampling rule alone, as in policy='value'."
             )
         return make_policy(f"{sampling}+{PAIRED}", rewards=_graded(rewards), criterion=criterion)
 
     def check(self, policy: Policy, problem: Problem) -> None:
         if policy.model is not None:
             raise UnsoundPairing(
-                f"{policy.name} has a model of the arms' means, and here differences from the control are compared. "
+                f"{policy.name} has a model of the arms' means, but this campaign compares differences from the "
+                "control. "
                 "Name a policy without a model."
             )
         paired = replace(problem, rewards=_graded(problem.rewards))
@@ -330,7 +331,7 @@ class PairedEvidence(Evidence[Control]):
 
 
 class ScoredEvidence(ThresholdEvidence):
-    """Labels of a fixed test set against a fixed threshold, where each case has a score by a cheap judge: `score-bets`.
+    """Labels of a fixed test set against a fixed threshold, with a cheap judge's score for each case: `score-bets`.
 
     tenths : tenths of the scores of all cases, arm by arm
     """
@@ -350,15 +351,16 @@ class ScoredEvidence(ThresholdEvidence):
         sampling, rule = (*_PLUS.split(text, maxsplit=1), score_bets.name)[:2]
         if rule not in (*REPLACED, PAIRED, score_bets.name):
             raise UnsoundPairing(
-                f"{text}: with scores verdicts come from the differences between labels and scores, by "
-                f"{score_bets.name!r}, and not by {rule!r}. Name a sampling rule alone, as in policy='value'."
+                f"{text}: with scores, verdicts use the differences between labels and scores ({score_bets.name!r}), "
+                f"not {rule!r}. Name a sampling rule alone, as in policy='value'."
             )
         return make_policy(sampling, score_bets, rewards=rewards, criterion=criterion)
 
     def check(self, policy: Policy, problem: Problem) -> None:
         if policy.model is not None:
             raise UnsoundPairing(
-                f"{policy.name} has a model of the arms' means, and here differences between labels and scores decide. "
+                f"{policy.name} has a model of the arms' means, but this campaign decides by differences between "
+                "labels and scores. "
                 "Name a policy without a model."
             )
         check_live(policy, problem.rewards)
@@ -396,12 +398,12 @@ class BarsEvidence(Evidence[Bars]):
         rule, sampling = policy.identification, policy.sampling
         if policy.model is not None or not isinstance(rule, EvidenceRule) or rule.totals is None:
             raise UnsoundPairing(
-                f"{policy.name} can't judge several bars: that takes a rule whose evidence follows from totals, and no "
-                "model of the arms. Use 'value+gap-mixture'."
+                f"{policy.name} can't judge several bars: this requires a rule whose evidence follows from totals, "
+                "without a model of the arms. Use 'value+gap-mixture'."
             )
         if not isinstance(sampling, IndexRule):
             raise UnsoundPairing(
-                f"{policy.name} can't choose with several bars, for which each arm needs an index of its own. Use "
+                f"{policy.name} can't choose with several bars, which requires an index for each arm separately. Use "
                 "value, settle or uniform."
             )
         ThresholdEvidence(Threshold(problem.threshold)).check_simulated(policy, problem)
@@ -419,7 +421,7 @@ class BarsEvidence(Evidence[Bars]):
     ) -> tuple[Floats, Floats]:
         """Interval of min_j (mean_j - bar_j), the smallest distance from a bar.
 
-        low  : the smallest of the metrics' lower ends minus their bars, since all of them must be refuted for good
+        low  : the smallest of the metrics' lower ends minus their bars, since a good verdict must refute all of them
         high : the shift s of all bars at which mean_j E-_j(bar_j + s) is the level: min_j (mean_j - bar_j) >= s says
                that every metric clears its shifted bar, and this evidence refutes it
         """
@@ -439,8 +441,10 @@ class BarsEvidence(Evidence[Bars]):
     def metrics(
         self, policy: Policy, problem: Problem, seen: Seen, weight: float, verdict: int = 0
     ) -> list[MetricState]:
-        """Each metric with its interval at the arm's level: a good verdict has all of them on the right side of their
-        bars, and a bad one has that of the named metric on the wrong side.
+        """Each metric with its interval at the arm's level.
+
+        With a good verdict, all intervals are on the right side of their bars. With a bad one, that of the named metric
+        is on the wrong side.
         """
         found, for_bad = [], []
         offset = math.log(weight * problem.arms)
@@ -550,7 +554,7 @@ def evidence_for(
     """The evidence for a question: pairs against a control on a fixed test set, score bets with a judge's scores."""
     if isinstance(rewards, ScoredCases):
         if not isinstance(question, Threshold):
-            raise InvalidValue("scores are for arms that are compared with a threshold. Leave out scores or control.")
+            raise InvalidValue("scores require a comparison with a threshold. Leave out scores or control.")
         return ScoredEvidence(question, tenths)
     if isinstance(question, Control) and isinstance(rewards, GradedCases):
         return PairedEvidence(question)

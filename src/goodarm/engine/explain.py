@@ -21,7 +21,7 @@ _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)|Raised from (?P
 _EMPTY = re.compile(r"^\s*(?:File .*|During: .*|raised from .*|)\s*$")
 HINT = (
     "A rule may use numbers, tuples, numpy arrays, `math`, and functions of these; import at the top of the file, and "
-    "keep tables as tuples or arrays instead of dicts, lists or texts."
+    "store tables as tuples or arrays instead of dicts, lists or strings."
 )
 
 
@@ -105,7 +105,8 @@ def raised_in_python(error: Exception) -> RuleFailed | None:
         return None
     return RuleFailed(
         f"{_whose(code)} failed: {_where(code, last.tb_lineno)}: {type(error).__name__}: {error}. A rule must return a "
-        "number for every arm, also where rewards are all 0 or all 1; compiled code would go on with infinity or NaN."
+        "number for every arm, even if its rewards are all 0 or all 1. Compiled code would continue with infinity or "
+        "NaN."
     )
 
 
@@ -136,7 +137,7 @@ def _holding(functions: Iterable[FunctionType], file: str, line: int) -> Iterabl
 
 
 def _reason(text: str, place: re.Match[str]) -> str:
-    """The last line with content before the place."""
+    """The last non-empty line before the place."""
     before = text[: place.start()].rstrip()
     said = [line.strip() for line in before.splitlines() if not _EMPTY.match(line)]
     return (said[-1] if said else text.strip().splitlines()[0]).rstrip(". ")

@@ -1,7 +1,7 @@
-"""Scan of few lines: the largest of K lines mean + clock * slope, all of them evaluated, without a branch per line.
+"""Scan of few lines: the largest of K lines mean + clock * slope, by evaluating all of them, without a branch per line.
 
-A tree recomputes the path above one leaf, about log2(K) steps that wait for each other. For few lines it takes less
-time to evaluate all of them. Both find the same arm: the value is the same expression, and ties go to the lowest arm.
+A tree recomputes the path above one leaf, about log2(K) steps in sequence. For few lines, evaluating all of them is
+faster. Both find the same arm: the value is the same expression, and ties go to the lowest arm.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def append(lines: Lines, arm: int, mean: float, slope: float) -> None:
 
 
 def change(lines: Lines, arm: int, mean: float, slope: float) -> None:
-    """Change the line of an open arm. A NaN does not compare, so its arm would never be chosen: it is counted."""
+    """Change the line of an open arm. Counts NaN slopes: NaN does not compare, so the arm would never be chosen."""
     place = lines.places[arm]
     lines.means[place], lines.slopes[place] = mean, slope
     if slope != slope:

@@ -41,7 +41,7 @@ def set_leaf(tree: Table, arm: int, mean: float, slope: float) -> None:
 
 
 def soonest(clock: float) -> float:
-    """The first time strictly after the clock, also if the clock is 0 or negative: `advance` relies on it to end."""
+    """The first time strictly after the clock, even if the clock is 0 or negative. `advance` relies on this to end."""
     return clock + 4.0 * HALF_ULP * abs(clock) + TINY
 
 

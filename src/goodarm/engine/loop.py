@@ -3,8 +3,8 @@
 This is its only definition. `rounds` builds it from plain functions, the `Parts`, and three kinds of callers run it:
 the simulator (an arm is chosen, its reward drawn; compiled), a replay (arm and reward are read from a journal;
 compiled), and a single step of a live campaign (arm and reward are told; plain Python). It is resumable: it runs until
-a given round and leaves everything in `Tables` and the pool that it returns, so that progress, Ctrl-C and thinned
-trajectories need no code here.
+a given round and leaves everything in `Tables` and the returned pool. Progress, Ctrl-C and thinned trajectories
+therefore need no code here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from goodarm.rules.identification.false_discovery import Ledger, decide_by_rank
 
 ROUND, OPEN, FIT_DUE, UPKEEP_DUE, FRESH, WANTED = range(6)
 """Columns of `Tables.progress`: rounds played, open arms, the rounds of the next fit and of the model's next upkeep,
-the first arm that was never pulled, and the good verdicts after which a simulated run ends (`NEVER`: no such end)."""
+the first arm that was never pulled, and the number of good verdicts after which a simulated run ends (`NEVER`: no
+limit)."""
 NEVER = np.iinfo(np.int64).max
 NO_TRACE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 """Placeholder for a trace if the arms of the rounds are not recorded."""
@@ -49,7 +50,7 @@ class Parts(NamedTuple):
     """The functions that make up a round."""
 
     prepare: Callable[..., None]
-    """(kept, arms, pool, bar, parameters): make the selector ready for the next choice, from scratch."""
+    """(kept, arms, pool, bar, parameters): prepare the selector from scratch for the next choice."""
     choose: Callable[..., int]
     """(kept, arms, pool, bar, generator, parameters, fresh, source) -> arm"""
     update: Callable[..., None]
@@ -57,7 +58,7 @@ class Parts(NamedTuple):
     reward: Callable[..., float]
     """(i, pulls, source) -> reward"""
     as_asked: Callable[..., Pool]
-    """(pool, source) -> the pool as it was when the pull was asked for: what a bet may depend on"""
+    """(pool, source) -> the pool at the time of asking, on which a bet may depend"""
     observe: Callable[..., tuple[float, float, float]]
     """(arm, reward, pool, bar, *parameters) -> evidence"""
     decide: Callable[..., float]
@@ -98,7 +99,7 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
     """The loop over the rounds of a pairing, as plain Python. Its second result is for models: whether upkeep is due.
 
     The round is one long function. Split into `choose` and `absorb` it made the simulator 40 to 60% slower, and with
-    numba's inlining still 7 to 15%. Callers differ in the parts and a few constants.
+    numba's inlining still 7 to 15%. Callers differ only in the parts and a few constants.
     """
     prepare, choose, update, reward, as_asked, observe, decide, fit, next_round = parts
     fdr, rows, outside, waits = kind

@@ -49,15 +49,15 @@ def logged_arm(
 
 
 def logged_reward(i: int, pulls: float, source: Rows) -> float:
-    """Its reward."""
+    """The next row's reward."""
     return source.rewards[source.cursor[0] - 1]  # type: ignore[no-any-return]  # numpy's floats
 
 
 class OrderedLog:
-    """The rewards of a log, one after the other, under the identification rule of a policy.
+    """Folds the rewards of a log, one after the other, under the identification rule of a policy.
 
     pool   : a fixed pool for all rows; without it, the pool is learned from the log
-    offset : log(K w) of each arm, where w is its share of delta and its evidence starts; without it all shares are 1/K
+    offset : log(K w) of each arm, where its evidence starts; w is its share of delta. Without it all shares are 1/K
     """
 
     def __init__(

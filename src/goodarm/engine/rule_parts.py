@@ -57,7 +57,7 @@ def drawn_cases(reward: Formula) -> Formula:
 
 
 def draw_of(problem: Problem, reward: Formula) -> Formula:
-    """The simulator's reward on a problem: without end, or each case at most once."""
+    """The simulator's reward on a problem: unlimited, or each case at most once."""
     return drawn(reward) if math.isinf(problem.bar.cases) else drawn_cases(reward)
 
 
@@ -67,7 +67,7 @@ def present_pool(pool: Pool, source: Any) -> Pool:
 
 
 def usual_rewards(bar: Bar) -> bool:
-    """Do rewards lie in [0, 1], and never run out? Rules may have less code to compile for them."""
+    """Whether rewards lie in [0, 1] and never run out. Rules may have shorter code for them."""
     return bar.bounded > 0.0 and math.isinf(bar.cases)
 
 

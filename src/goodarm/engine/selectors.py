@@ -24,8 +24,8 @@ FOREVER = 2.0**53
 """The last round that a float counts exactly; the default horizon."""
 
 NO_INDEX = (
-    "a sampling rule's index is NaN: it can't be compared, and no arm can be chosen by it. Return a number for every "
-    "arm that was pulled, also where rewards are all 0 or all 1."
+    "a sampling rule's index is NaN, which can't be compared with others. Return a number for every arm that was "
+    "pulled, even if its rewards are all 0 or all 1."
 )
 
 
@@ -33,7 +33,7 @@ class Selector(NamedTuple):
     """Three functions that find the arm."""
 
     prepare: Formula
-    """(kept, arms, pool, bar, parameters): make ready for the next choice, from scratch."""
+    """(kept, arms, pool, bar, parameters): prepare from scratch for the next choice."""
     select: Formula
     """(kept, arms, pool, bar, generator, parameters) -> arm"""
     update: Formula
@@ -191,12 +191,12 @@ def _winner(index: Formula, read: Formula) -> Selector:
 
 
 def _leading(selector: Selector, stays_ahead: Formula) -> Selector:
-    """The same selector for loops in which only the chosen arm's index changes, until the next `prepare`.
+    """The selector for loops in which only the chosen arm's index changes until the next `prepare`.
 
     The arm that was pulled leads the tree. If its index still exceeds all others, it is chosen again, so the index is
-    not computed and its leaf and the path above keep the index of an earlier pull. That one is at least as large as
-    all others: it was when it was computed, and theirs have not changed since, except to -inf with a verdict. So the
-    arm leads until an update finds that it may not, and that update computes its index.
+    not computed and its leaf and the path above keep the index of an earlier pull. That index is at least as large as
+    all others: it was when it was computed, and the others have not changed since, except to -inf with a verdict. So
+    the arm leads until an update finds that it may not, and that update computes its index.
     """
     update_path, stays_ahead = selector.update, reordered(stays_ahead)
 

@@ -67,11 +67,11 @@ class StructuredParts(NamedTuple):
     choose: Formula
     reward: Formula
     as_asked: Formula
-    """(arm, pool, source) -> (arm, pool) as they were when the pull was asked for: what a bet may depend on"""
+    """(arm, pool, source) -> (arm, pool) at the time of asking, on which a bet may depend"""
     observe: Formula
     """(arm, reward, pool, bar, *parameters) -> evidence"""
     absorb: Formula
-    """(belief, arms, a, before, reward, bar) -> does the model want its upkeep now?"""
+    """(belief, arms, a, before, reward, bar) -> whether the model's upkeep is due"""
     judge: Formula
     """(tables, a, numbers, worn, pool, bar, parameters) -> number of new verdicts; worn: the model requests upkeep, and
     its widths must not be used before it"""

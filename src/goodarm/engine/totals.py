@@ -65,7 +65,7 @@ def evidence_from_totals(
     """log E+ and log E- of every arm, shapes (K,); nan for a radius rule, which has no evidence.
 
     values   : the rule's parameters in the order of `rule.defaults`; its defaults if None
-    patience : the number of different arms to compute as Python
+    patience : the number of distinct arms to compute as Python
     """
     return _spread("evidence", rule, pulls, totals, bar, bar.budget, values, patience)
 
@@ -209,9 +209,7 @@ def evidence_loop(totals: Formula) -> Callable[..., None]:
 
 @cache
 def _end_of(one_side: Formula) -> Formula:
-    """The function that finds one end of an arm's interval. It is made once per rule: numba caches functions by
-    identity.
-    """
+    """The function that finds one end of an arm's interval, built once per rule: numba caches by identity."""
 
     def height(n: float, s: float, x: float, side: float, bar: Any, values: Any) -> float:
         """Root of the evidence that the mean lies above x (side -1) or below it (side +1); 0 if that is negative."""

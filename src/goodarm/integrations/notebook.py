@@ -59,9 +59,9 @@ def shown(source: Campaign | Judgement) -> dict[str, Any]:
 
 
 def _of_judgement(found: Judgement) -> dict[str, Any]:
-    question, arms = found.question, found.arms
-    scale = question.scale
-    words = question.asked.shown(scale.family)
+    options, arms = found.options, found.arms
+    scale = options.scale
+    words = options.question.shown(scale.family)
     words["shares"] &= (scale.low, scale.high) == (0.0, 1.0)
     summary = {"question": words, "rewards": str(scale.family)}
     names = [" / ".join(map(str, key)) for key in zip(*arms.segment, arms.arm, strict=True)]

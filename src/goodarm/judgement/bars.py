@@ -19,7 +19,7 @@ from goodarm.judgement.decide import Levels, open_units
 from goodarm.judgement.judgement import Arms, MetricColumn
 from goodarm.judgement.kinds import ReadLog
 from goodarm.judgement.log_columns import LogColumns, check_filter, choose_columns
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums
 from goodarm.judgement.totals import checked
 from goodarm.policies import policy
@@ -27,19 +27,19 @@ from goodarm.problem import bar_at
 from goodarm.question import Metric
 
 
-def for_metric(question: Question, metric: Metric) -> Question:
+def for_metric(options: LogOptions, metric: Metric) -> LogOptions:
     """The question about one metric alone."""
-    return replace(question, bars=None, threshold=metric.bar, reward=metric.name)
+    return replace(options, bars=None, threshold=metric.bar, reward=metric.name)
 
 
-def sums_of_all(source: LogSource, question: Question, progress: Progress) -> ReadLog:
+def sums_of_all(source: LogSource, options: LogOptions, progress: Progress) -> ReadLog:
     """The columns of the first metric, the sums of every metric, and notes for readers."""
-    assert question.bars is not None
+    assert options.bars is not None
     found: list[Sums] = []
     chosen: list[LogColumns] = []
     notes: dict[str, None] = {}
-    for metric in question.bars.metrics:
-        one = for_metric(question, metric)
+    for metric in options.bars.metrics:
+        one = for_metric(options, metric)
         columns = choose_columns(one, source.names(), source.title, source.times())
         sums, said = checked(source, columns, one, source.sums(columns, one, progress))
         notes.update(dict.fromkeys((*columns.notes, *check_filter(one, columns), *said)))
@@ -53,15 +53,15 @@ def sums_of_all(source: LogSource, question: Question, progress: Progress) -> Re
     return ReadLog(chosen[0], tuple(found), tuple(notes), np.ones(found[0].arm.size, dtype=bool))
 
 
-def decide_bars(question: Question, sums: Sequence[Sums], offset: Floats) -> Arms:
+def decide_bars(options: LogOptions, sums: Sequence[Sums], offset: Floats) -> Arms:
     """The arms with their verdicts; mean and interval are those of the smallest distance from a bar."""
-    assert question.bars is not None
-    metrics, first, rule = question.bars.metrics, sums[0], question.identification
-    problem = question.bars.problem(first.arm.size, question.delta, question.scale.family)
+    assert options.bars is not None
+    metrics, first, rule = options.bars.metrics, sums[0], options.identification
+    problem = options.bars.problem(first.arm.size, options.delta, options.scale.family)
     levels = problem.bar.budget - offset
     good, bad, columns, distances = [], [], [], []
     for metric, each in zip(metrics, sums, strict=True):
-        pending = open_units(question, each)
+        pending = open_units(options, each)
         pulls, total = each.pulls + pending, metric.turned(np.clip(each.total, 0.0, each.pulls), each.pulls)
         bar = bar_at(problem.bar, metric.threshold)
         good.append(evidence_from_totals(rule, pulls, total, bar)[0])
@@ -79,12 +79,12 @@ def decide_bars(question: Question, sums: Sequence[Sums], offset: Floats) -> Arm
         Seen(
             float(first.pulls[i]),
             tuple(float(each.total[i]) for each in sums),
-            float(open_units(question, first)[i]),
+            float(open_units(options, first)[i]),
         )
         for i in range(first.arm.size)
     ]
-    made = policy("uniform", rule, rewards=question.scale.family)
-    low, high = BarsEvidence(question.bars).intervals(made, problem, seen, {}, levels)
+    made = policy("uniform", rule, rewards=options.scale.family)
+    low, high = BarsEvidence(options.bars).intervals(made, problem, seen, {}, levels)
     named = np.array([metric.name for metric in metrics], dtype=object)[np.argmax(bad, axis=0)]
     return Arms(
         first.segment,

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from goodarm.engine.compile import TOTALS, compiled
 from goodarm.engine.totals import in_chunks, interval_from_totals
 from goodarm.judgement.decide import Decided, Look, needed, rows_until
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.problem import Bar, NonNegative
 from goodarm.rules.identification.bet_mixture import STEPS as STEPS_OF_BETS
 from goodarm.rules.identification.bet_mixture import bets, from_sums, log_shares
@@ -55,7 +55,7 @@ def decide_by_sums(look: Look, pulls: Floats, totals: Floats, logs: Floats) -> D
     waiting = np.broadcast_to(look.pending, pulls.shape)[:, None]
     for_good = evidence(logs + waiting * one_reward(0.0, bar), bar)[0] if waiting.any() else evidence(logs, bar)[0]
     for_bad = evidence(logs + waiting * one_reward(1.0, bar), bar)[1] if waiting.any() else evidence(logs, bar)[1]
-    levels = needed(look.question.criterion, (for_good, for_bad), look.problem, look.offset)
+    levels = needed(look.options.criterion, (for_good, for_bad), look.problem, look.offset)
     verdict, strength = levels.decided(for_good, for_bad)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = totals / pulls
@@ -122,10 +122,10 @@ def _end(logs: Floats, bet: Floats, shares: Floats, pulls: Floats, level: Floats
     return found
 
 
-def notes_on_sums(question: Question) -> tuple[str, ...]:
+def notes_on_sums(options: LogOptions) -> tuple[str, ...]:
     """Notes for readers on verdicts from sums."""
     said = ["the intervals of bet-mixture are certified but wide far from the bar, for which its sums were added up"]
-    if isinstance(question.scale.family, NonNegative) and question.scale.family.cap is None:
+    if isinstance(options.scale.family, NonNegative) and options.scale.family.cap is None:
         said.append(
             "rewards have no ceiling, so no arm can be called bad: a single large reward could lift any mean. To "
             "judge rewards cut at a cap as well, give `rewards='nonnegative:CAP'`"

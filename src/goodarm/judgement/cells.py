@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.judgement import Arms
 from goodarm.judgement.log_columns import LogColumns, find
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.shares import Shares
 from goodarm.judgement.sources._base import Floats, LogSource, Sums, silent
 from goodarm.problem import Cases, GradedCases, Problem, ScoredCases
@@ -35,36 +35,36 @@ SEED = 20_261
 Rows = list[tuple[Any, ...]]
 
 
-def on_cases(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> tuple[Question, list[str]]:
+def on_cases(source: LogSource, options: LogOptions, columns: LogColumns, sums: Sums) -> tuple[LogOptions, list[str]]:
     """The same question with the size of the test set, checked against the log, and the cases in the log."""
-    by_cell = question.cell_by_cell
+    by_cell = options.cell_by_cell
     if not by_cell:
-        _refuse_repeats(source, question, columns, sums)
+        _refuse_repeats(source, options, columns, sums)
     by_case = replace(columns, arm=columns.unit or "", unit=columns.arm)
-    cases = [name for name in source.sums(by_case, question, silent).arm.tolist() if name is not None]
+    cases = [name for name in source.sums(by_case, options, silent).arm.tolist() if name is not None]
     seen = len(cases)
-    if question.cases is None and question.score is None and (sums.pulls < seen).any():
+    if options.cases is None and options.score is None and (sums.pulls < seen).any():
         fewest = int(np.argmin(sums.pulls))
         raise InvalidValue(
             f"{source.title}: {sums.arm[fewest]!r} has results on {int(sums.pulls[fewest]):,} of the {seen:,} cases in "
             f"the log. Say how many cases the test set has: `cases={seen}`, if it has no more."
         )
-    count = seen if question.cases is None else question.cases
+    count = seen if options.cases is None else options.cases
     if seen > count:
         raise InvalidValue(
             f"{source.title} has {seen:,} different cases, more than the {count:,} of the test set. Correct the "
             f"number: `cases={seen}`."
         )
-    if by_cell or _graded(source, question, columns, sums):
-        family: GradedCases = GradedCases(count) if question.score is None else ScoredCases(count)
-        return replace(question, cases=count, scale=replace(question.scale, family=family)), cases
-    return replace(question, cases=count, scale=replace(question.scale, family=Cases(count))), cases
+    if by_cell or _graded(source, options, columns, sums):
+        family: GradedCases = GradedCases(count) if options.score is None else ScoredCases(count)
+        return replace(options, cases=count, scale=replace(options.scale, family=family)), cases
+    return replace(options, cases=count, scale=replace(options.scale, family=Cases(count))), cases
 
 
-def _refuse_repeats(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> None:
+def _refuse_repeats(source: LogSource, options: LogOptions, columns: LogColumns, sums: Sums) -> None:
     repeated = sums.rows > sums.pulls
-    if question.nulls == "drop" and repeated.any():  # rows may be more only because some lack a case or a result
-        read_cells(source, question, columns, sums.arm.tolist())
+    if options.nulls == "drop" and repeated.any():  # rows may be more only because some lack a case or a result
+        read_cells(source, options, columns, sums.arm.tolist())
     elif repeated.any():
         arm = int(np.argmax(repeated))
         raise UnreadableTable(
@@ -74,9 +74,9 @@ def _refuse_repeats(source: LogSource, question: Question, columns: LogColumns, 
         )
 
 
-def _graded(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> bool:
+def _graded(source: LogSource, options: LogOptions, columns: LogColumns, sums: Sums) -> bool:
     """Detect rewards strictly between 0 and 1: `any` counts these as 1, `mean` does not; 0 and 1 agree in both."""
-    as_any = source.sums(columns, replace(question, per_unit="any"), silent)
+    as_any = source.sums(columns, replace(options, per_unit="any"), silent)
     total = dict(zip(as_any.arm.tolist(), as_any.total.tolist(), strict=True))
     return any(total[arm] != own for arm, own in zip(sums.arm.tolist(), sums.total.tolist(), strict=True))
 
@@ -95,16 +95,16 @@ class Cells(NamedTuple):
     score: Floats
 
 
-def read_cells(source: LogSource, question: Question, columns: LogColumns, arms: list[str]) -> Cells:
+def read_cells(source: LogSource, options: LogOptions, columns: LogColumns, arms: list[str]) -> Cells:
     """The cells of these arms."""
     names = source.names()
-    drawn, score = (find(name, names, source.title) if name else None for name in (question.drawn, question.score))
+    drawn, score = (find(name, names, source.title) if name else None for name in (options.drawn, options.score))
     known = set(arms)
-    found = source.cells(columns, question, drawn, score)
+    found = source.cells(columns, options, drawn, score)
     rows = [(arm, case, *rest) for arm, case, *rest in found if arm in known and case is not None]
     cases: list[str] = sorted({row[1] for row in rows})
     number, at = {case: j for j, case in enumerate(cases)}, {arm: i for i, arm in enumerate(arms)}
-    shape, times = (len(arms), len(cases)), question.repeats or 1
+    shape, times = (len(arms), len(cases)), options.repeats or 1
     told, total = np.zeros(shape, dtype=np.int64), np.zeros(shape)
     place, scores = np.full(shape, np.nan), np.full(shape, np.nan)
     for (arm, case, reward, _, given), rank in zip(rows, _ranks(rows, drawn), strict=True):
@@ -115,7 +115,7 @@ def read_cells(source: LogSource, question: Question, columns: LogColumns, arms:
                     f"{source.title}: the score of {arm!r} on {case!r} must lie in [0, 1]; got {given}."
                 )
             scores[cell] = given
-        if reward is not None or question.score is not None:  # a drawn case without a label waits for it
+        if reward is not None or options.score is not None:  # a drawn case without a label waits for it
             place[cell] = np.fmin(place[cell], rank)
         if reward is not None:
             told[cell] += 1
@@ -160,7 +160,7 @@ def _refuse_duplicates(
 
 def decide_cells(
     source: LogSource,
-    question: Question,
+    options: LogOptions,
     columns: LogColumns,
     sums: Sums,
     judged: NDArray[np.bool_],
@@ -168,12 +168,12 @@ def decide_cells(
 ) -> tuple[Arms, tuple[str, ...]]:
     """Verdicts on the arms of a log, and notes for readers."""
     arms = sums.arm.tolist()
-    cells, count = read_cells(source, question, columns, arms), question.cases or 0
-    results, which = question.kind.of_cells(cells.result, arms), np.flatnonzero(judged)
-    problem = question.asked.problem(which.size, question.delta, question.scale.family)
+    cells, count = read_cells(source, options, columns, arms), options.cases or 0
+    results, which = options.kind.of_cells(cells.result, arms), np.flatnonzero(judged)
+    problem = options.question.problem(which.size, options.delta, options.scale.family)
     pulls = (~np.isnan(results)).sum(axis=1).astype(float)
     whole = pulls == count
-    if not whole[which].all() and question.drawn is None:
+    if not whole[which].all() and options.drawn is None:
         short = which[int(np.argmin(whole[which]))]
         raise InvalidValue(
             f"{source.title}: {arms[short]!r} lacks results on some of the {count:,} cases. Its evidence depends on "
@@ -187,16 +187,16 @@ def decide_cells(
         else:
             order = _in_order(cells.place[arm], results[arm])
             held[j] = pulls[arm] - order.size
-            tenths = _tenths(source, question, cells, arms[arm], int(arm)) if question.score else None
+            tenths = _tenths(source, options, cells, arms[arm], int(arm)) if options.score else None
             verdict[j], evidence[j] = _fold(results[arm, order], order, tenths, problem, float(shares.offset[j]))
     total = np.nansum(results, axis=1)
     mean = np.divide(total, pulls, out=np.full(pulls.size, np.nan), where=pulls > 0)[which]
-    mean = question.kind.cell_means(mean)
+    mean = options.kind.cell_means(mean)
     low, high = (np.where(whole[which], mean, np.nan) for _ in range(2))
     needs = np.where(verdict == 0, count - pulls[which], 0.0)
     made = Arms((), sums.arm[which], pulls[which], mean, low, high, verdict, evidence, needs)
-    notes = question.kind.cell_notes(cells.result, arms)
-    return made, _notes(question, notes, int(whole[which].sum()), which.size, held[verdict == 0])
+    notes = options.kind.cell_notes(cells.result, arms)
+    return made, _notes(options, notes, int(whole[which].sum()), which.size, held[verdict == 0])
 
 
 def _in_order(place: Floats, results: Floats) -> NDArray[np.int64]:
@@ -207,10 +207,10 @@ def _in_order(place: Floats, results: Floats) -> NDArray[np.int64]:
     return ordered[: missing[0]] if missing.size else ordered
 
 
-def _tenths(source: LogSource, question: Question, cells: Cells, name: str, arm: int) -> NDArray[np.int64]:
+def _tenths(source: LogSource, options: LogOptions, cells: Cells, name: str, arm: int) -> NDArray[np.int64]:
     """The tenths of the scores of all cases of an arm."""
     missing = np.flatnonzero(np.isnan(cells.score[arm]))
-    if missing.size or len(cells.cases) != question.cases:
+    if missing.size or len(cells.cases) != options.cases:
         where = f"on {cells.cases[missing[0]]!r}" if missing.size else "on some cases of the test set"
         raise UnreadableTable(
             f"{source.title}: {name!r} has no score {where}. Every case needs one, also those without a label: give "
@@ -241,7 +241,7 @@ def _fold(
     return 0, max(good, bad) - offset
 
 
-def _notes(question: Question, of_kind: tuple[str, ...], whole: int, arms: int, held: Floats) -> tuple[str, ...]:
+def _notes(options: LogOptions, of_kind: tuple[str, ...], whole: int, arms: int, held: Floats) -> tuple[str, ...]:
     """Notes for readers.
 
     held : complete cases of each undecided arm that do not count because an earlier case is incomplete
@@ -255,5 +255,5 @@ def _notes(question: Question, of_kind: tuple[str, ...], whole: int, arms: int, 
             f"draws: {cases} of {many:,} undecided {'arm' if many == 1 else 'arms'} can't count yet"
         )
     if whole < arms:
-        notes.append(f"cases count in the order of {question.drawn}. Arms that lack cases have no interval")
+        notes.append(f"cases count in the order of {options.drawn}. Arms that lack cases have no interval")
     return tuple(notes)

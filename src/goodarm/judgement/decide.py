@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals, more_pulls_needed
 from goodarm.judgement.judgement import Arms
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources._base import Sums
 from goodarm.problem import Problem
 from goodarm.verdict import Criterion
@@ -45,7 +45,7 @@ class Look:
               in the evidence for bad
     """
 
-    question: Question
+    options: LogOptions
     problem: Problem
     offset: Floats | float = 0.0
     pending: Floats | float = 0.0
@@ -53,10 +53,10 @@ class Look:
 
 def decide(look: Look, pulls: Floats, totals: Floats) -> Decided:
     """Judge all arms by their totals, together."""
-    rule, bar, pending = look.question.identification, look.problem.bar, look.pending
+    rule, bar, pending = look.options.identification, look.problem.bar, look.pending
     sides = [(pulls + pending, totals), (pulls + pending, totals + pending)]
     for_good, for_bad = (evidence_from_totals(rule, *side, bar)[j] for j, side in enumerate(sides))
-    levels = needed(look.question.criterion, (for_good, for_bad), look.problem, look.offset)
+    levels = needed(look.options.criterion, (for_good, for_bad), look.problem, look.offset)
     low, high = (interval_from_totals(rule, *sides[j], bar, level)[j] for j, level in enumerate(levels.now))
     verdict, evidence = levels.decided(for_good, for_bad)
     if np.isnan(for_good).all():  # a radius has no evidence; with evidence just enough, high == threshold
@@ -70,7 +70,7 @@ def decide(look: Look, pulls: Floats, totals: Floats) -> Decided:
     return Decided(mean, low, high, verdict, evidence, needs)
 
 
-def open_units(question: Question, sums: Sums) -> Floats:
+def open_units(options: LogOptions, sums: Sums) -> Floats:
     """Number of units of each arm that count at their worst, since their window is still open; 0 if they are left out.
 
     Under `fwer` they are left out. Proof. Order all units by their first rows, which is also the order in which their
@@ -88,7 +88,7 @@ def open_units(question: Question, sums: Sums) -> Floats:
     worst, the evidence is at most that of all units that have begun. Their number is a stopping time, since it
     changes only by a unit that begins, before any of its rewards.
     """
-    if sums.pending is None or not question.open_at_worst:
+    if sums.pending is None or not options.open_at_worst:
         return np.zeros(sums.pulls.size)
     return sums.pending
 
@@ -152,8 +152,8 @@ def _called(evidence: Floats, budget: float) -> int:
     return int(enough[-1]) + 1 if enough.size else 0
 
 
-def placed(question: Question, sums: Sums, found: Decided) -> Arms:
+def placed(options: LogOptions, sums: Sums, found: Decided) -> Arms:
     """Convert verdicts to the units of the log."""
-    scale = question.scale
+    scale = options.scale
     mean, low, high = (each * scale.length + scale.start for each in (found.mean, found.low, found.high))
     return Arms(sums.segment, sums.arm, sums.pulls, mean, low, high, found.verdict, found.evidence, found.needs)

@@ -121,7 +121,7 @@ def _for_people(written: Written) -> dict[str, Any]:
     for name, values in columns.items():
         if name == "verdict":
             found["asked"] = [written.captions.clears] * len(values)
-        found[written.asked.labels.estimate if name == "mean" else name] = values
+        found[written.question.labels.estimate if name == "mean" else name] = values
     return found
 
 
@@ -166,7 +166,7 @@ def _formats(written: Written) -> dict[str, str]:
     shares = "0.00%" if written.captions.percent else "#,##0.00##"
     ends = ("mean", "low", "high")
     names = [
-        written.asked.labels.estimate,
+        written.question.labels.estimate,
         *ends,
         *(f"{metric.metric} {end}" for metric in written.arms.metrics for end in ends),
     ]

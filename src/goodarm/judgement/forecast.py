@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.forecast import Boundary, Forecast, by_evidence, by_formula, in_range, likely_means, waits
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.shares import Shares
 from goodarm.judgement.sources._base import Floats, Sums
 from goodarm.problem import NonNegative, Problem
@@ -30,24 +30,24 @@ NEVER = 1e30
 """Gap of a verdict that is out of reach."""
 
 
-def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shares: Shares) -> Forecast | None:
+def rows_to_half(options: LogOptions, sums: Sums, verdict: NDArray[np.int8], shares: Shares) -> Forecast | None:
     """Further rows until half of the undecided arms have a verdict; None if there is no forecast.
 
     There is none for ratios of sums (propensities, `per_unit="ratio"`), for rules by a radius, against a control, and
     for several bars.
     """
     undecided = np.flatnonzero(verdict == 0)
-    if question.threshold is None:
+    if options.threshold is None:
         return None
-    problem, rule = question.problem(sums.pulls.size), question.identification
-    rarer = min(problem.threshold, 1.0 - problem.threshold) if question.scale.bounded else 1.0
+    problem, rule = options.problem(sums.pulls.size), options.identification
+    rarer = min(problem.threshold, 1.0 - problem.threshold) if options.scale.bounded else 1.0
     if not undecided.size or rarer * sums.pulls[undecided].sum() < SEEN:
         return None
     if sums.weight is not None or isinstance(rule, RadiusRule):
         return None
     chance = default_rng(0)
     pulls = sums.pulls.astype(np.float64)
-    totals = np.clip(sums.total, 0.0, pulls) if question.scale.bounded else sums.total
+    totals = np.clip(sums.total, 0.0, pulls) if options.scale.bounded else sums.total
     which = undecided[pulls[undecided] > 0.0]
     if 2 * which.size < undecided.size:
         return None
@@ -56,7 +56,7 @@ def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shar
         which = np.sort(chance.choice(which, MOST_ARMS, replace=False))
     bar, variance = problem.bar, None
     called = 1 + max(int((verdict > 0).sum()), int((verdict < 0).sum()))  # under `fdr` more verdicts need less evidence
-    gained = math.log(called) if question.criterion is Criterion.FDR else 0.0
+    gained = math.log(called) if options.criterion is Criterion.FDR else 0.0
     levels, most = (
         np.broadcast_to(bar.budget - shares.offset - gained, pulls.shape),
         (FARTHEST + 1.0) * float(pulls.max()),
@@ -65,7 +65,7 @@ def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shar
         totals = _cut_at_the_ceiling(totals, sums, problem)
         if totals.sum() <= 0.0:
             return None
-        variance = variance_from_sums(sums, problem, question)
+        variance = variance_from_sums(sums, problem, options)
         boundary = boundary_by_sums(pulls, totals, sums.logs, problem, levels, most, which)
     elif rule.by_totals:
         boundary = by_evidence(lambda n, s: evidence_from_totals(rule, n, s, bar), problem, levels, most)
@@ -74,7 +74,7 @@ def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shar
     means = likely_means(pulls, totals, problem, DRAWS, chance, which, variance)
     if isinstance(problem.rewards, NonNegative):
         means = np.maximum(means, 0.0)
-    rows = float(sums.rows.sum() if question.unit is not None else pulls.sum())
+    rows = float(sums.rows.sum() if options.unit is not None else pulls.sum())
     per_row = pulls[which] / rows
     more = waits(
         means,
@@ -163,15 +163,15 @@ def _borrowed(problem: Problem) -> float:
     return 300.0 if isinstance(problem.rewards, NonNegative) else 30.0
 
 
-def variance_from_sums(sums: Sums, problem: Problem, question: Question) -> Floats:
+def variance_from_sums(sums: Sums, problem: Problem, options: LogOptions) -> Floats:
     """The variance of one reward of each arm, from its sums for `bet-mixture`.
 
     log(1 + l d) is about l d - (l d)^2/2 for the smallest bet l. An arm with few rows gets the variance of all.
     """
     assert sums.logs is not None
-    possible = np.where(np.asarray(question.bets) == 0.0, math.inf, np.abs(question.bets))
+    possible = np.where(np.asarray(options.bets) == 0.0, math.inf, np.abs(options.bets))
     smallest, n = int(np.argmin(possible)), np.maximum(sums.pulls, 1.0)
-    bet = question.bets[smallest]
+    bet = options.bets[smallest]
     beyond = _cut_at_the_ceiling(sums.total, sums, problem) - n * problem.threshold
     squares = np.maximum(2.0 * (bet * beyond - sums.logs[:, smallest]) / bet**2, 0.0)
     own = np.maximum(squares / n - (beyond / n) ** 2, 0.0)

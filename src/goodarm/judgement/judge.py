@@ -15,7 +15,7 @@ from goodarm.errors import InvalidValue, LogWarning, UnreadableTable
 from goodarm.judgement.forecast import rows_to_half
 from goodarm.judgement.judgement import Arms, Judgement
 from goodarm.judgement.log_columns import LogColumns, look_alikes, pulls_like, unit_like
-from goodarm.judgement.question import Question, read_scale
+from goodarm.judgement.options import LogOptions, read_scale
 from goodarm.judgement.shares import LATE, Kept, Shares, shared
 from goodarm.judgement.sources._base import LogSource, Progress, Sums, silent
 from goodarm.judgement.words import Doubt, shared_budget, visible
@@ -88,7 +88,8 @@ def judge(
     unit, per_unit : a column of persons, sessions or machines: all rows of one are one reward, their "mean", whether
                 "any" is above 0, their "sum" (`rewards` is then its range), or "ratio": all rewards over all rows, or
                 over `denominator`, of which a unit has at most `unit_limit`
-    window    : "7d": only a unit's rows from its first one on for that long count, and open units at their worst
+    window    : "7d": only a unit's rows within that time after its first one count. Units whose window is still open
+                are left out; with the criterion "fdr" they count at their worst
     case, cases : a column of test cases, each of which an arm has at most once, and how many the test set has; not
                 needed where every arm has all of them. The bar then applies to the share of this set that an arm
                 passes, or its mean result; with `versus`, results are compared case by case. `order` is then the column
@@ -113,7 +114,7 @@ def judge(
         raise InvalidValue("`metric` names a score in a result file; say of which tool: `format='promptfoo'`.")
     if case is not None and unit is not None:
         raise InvalidValue("a case is the unit of a fixed test set; give `case` or `unit`, not both.")
-    question = Question(
+    options = LogOptions(
         threshold=percentage(threshold),
         delta=delta,
         arm=arm,
@@ -150,7 +151,7 @@ def judge(
     warn_of_delta(delta)
     source = open_source(data, table=table, query=query, separator=separator, encoding=encoding, memory=memory)
     try:
-        found = judge_source(source, question, progress)
+        found = judge_source(source, options, progress)
     finally:
         close = getattr(source, "close", None)
         if close is not None:
@@ -201,66 +202,66 @@ def _spark_table(name: str) -> LogSource:
     return source
 
 
-def judge_source(source: LogSource, question: Question, progress: Progress) -> Judgement:
+def judge_source(source: LogSource, options: LogOptions, progress: Progress) -> Judgement:
     """Sum up the log, check the sums, and decide."""
-    read = question.kind.read(source, progress)
+    read = options.kind.read(source, progress)
     between = read.sums[0].graded
     if between is not None and (between > 0.0).any() and read.sums[0].logs is None:
         # rewards between the ends of their range call for a second scan, by sums
-        question = replace(question, graded=True)
-        read = question.kind.read(source, progress)
+        options = replace(options, graded=True)
+        read = options.kind.read(source, progress)
     columns, sums, cases = read.columns, read.sums[0], list[str]()
     if columns.pulls is not None:  # found by their names; a table of totals has no squares
-        question = replace(question, pulls=columns.pulls, total=columns.total)
-    if question.case is not None:
+        options = replace(options, pulls=columns.pulls, total=columns.total)
+    if options.case is not None:
         from goodarm.judgement.cells import on_cases
 
-        question, cases = on_cases(source, question, columns, sums)
-    with shared(question, columns, sums, read.judged) as shares:
-        made, notes = question.kind.arms(source, read, shares, progress)
-        doubts = [*_doubts(source, question, columns, sums, cases), *_contradictions(question, made, shares)]
+        options, cases = on_cases(source, options, columns, sums)
+    with shared(options, columns, sums, read.judged) as shares:
+        made, notes = options.kind.arms(source, read, shares, progress)
+        doubts = [*_doubts(source, options, columns, sums, cases), *_contradictions(options, made, shares)]
         certain = not any(isinstance(each, Doubt) for each in (*read.notes, *doubts, *notes))
-        made, kept = _with_earlier(question, made, shares, certain=certain)
+        made, kept = _with_earlier(options, made, shares, certain=certain)
     segments = len(set(zip(*sums.segment, strict=True))) if columns.by else 1
-    budget = shared_budget(made.arm.size, segments, question)
+    budget = shared_budget(made.arm.size, segments, options)
     said = [*read.notes, *doubts, *notes, *kept, budget]
     return Judgement(
         source=source.title,
         rows=int(sums.rows.sum()),
-        question=question,
+        options=options,
         roles=columns,
         arms=made.taken(made.ranks()),
         notes=tuple(sorted(said, key=lambda note: not isinstance(note, Doubt))),  # readers look at the first ones
         case=shares.case,
-        forecast=rows_to_half(question, sums, made.verdict, shares),
+        forecast=rows_to_half(options, sums, made.verdict, shares),
         table_kind=getattr(source, "kind", None),
     )
 
 
-def _contradictions(question: Question, made: Arms, shares: Shares) -> Iterator[Doubt]:
+def _contradictions(options: LogOptions, made: Arms, shares: Shares) -> Iterator[Doubt]:
     """Arms whose verdict is the opposite of an earlier one in the ledger."""
     names = list(zip(*made.segment, made.arm, strict=True))
     for name, now in zip(names, made.verdict.tolist(), strict=True):
         before = shares.earlier.get(name)
         if before is not None and now == -before.verdict:
             arm = visible(" / ".join(map(str, name)))
-            words = {sign: question.asked.word(sign) for sign in (1, -1)}
+            words = {sign: options.question.word(sign) for sign in (1, -1)}
             yield Doubt(
                 f"{arm} was {words[before.verdict]} at the look of {before.at}, and is {words[now]} now. One of the "
-                f"two is wrong. The probability of that is at most delta {question.delta:g} while the arm's mean stays "
+                f"two is wrong. The probability of that is at most delta {options.delta:g} while the arm's mean stays "
                 "the same. If the arm or its rewards changed, judge only the rows since then, with a new ledger",
                 condition=f"the mean of {arm} did not change between the looks",
             )
 
 
-def _with_earlier(question: Question, made: Arms, shares: Shares, *, certain: bool) -> tuple[Arms, tuple[str, ...]]:
+def _with_earlier(options: LogOptions, made: Arms, shares: Shares, *, certain: bool) -> tuple[Arms, tuple[str, ...]]:
     """The arms with the verdicts that the ledger keeps, and a note on them. `Ledger` has the proof.
 
     certain : whether the log shows no sign against the guarantee; if it does, today's verdicts are not recorded
     """
-    if shares.case != "ledger" or question.criterion is not Criterion.FWER:
+    if shares.case != "ledger" or options.criterion is not Criterion.FWER:
         return made, ()
-    if question.identification.guarantee is not Guarantee.CERTIFIED:
+    if options.identification.guarantee is not Guarantee.CERTIFIED:
         return made, ()
     names = list(zip(*made.segment, made.arm, strict=True))
     if certain:
@@ -296,7 +297,7 @@ SHARED = 1.2
 
 
 def _doubts(
-    source: LogSource, question: Question, columns: LogColumns, sums: Sums, cases: list[str]
+    source: LogSource, options: LogOptions, columns: LogColumns, sums: Sums, cases: list[str]
 ) -> Iterator[Doubt]:
     """Signs in the log that the verdicts may not be certified.
 
@@ -305,8 +306,8 @@ def _doubts(
     rows, arms = int(sums.rows.sum()), sums.arm.size
 
     # Arms count as fixed in advance, but one of them first appears late
-    if not question.shares_given and sums.first is not None and arms > 1:
-        share = source.rows_before(columns, question, float(np.nanmax(sums.first))) / rows
+    if not options.shares_given and sums.first is not None and arms > 1:
+        share = source.rows_before(columns, options, float(np.nanmax(sums.first))) / rows
         if share > LATE:
             yield Doubt(
                 f"not all arms are there from the beginning. By {columns.time}, the last of {arms:,} first appears "
@@ -319,7 +320,7 @@ def _doubts(
     unit, in_arms = columns.unit, 0
     if columns.pulls is None and columns.unit is None:
         unit = unit_like(columns, source.names())
-        in_arms = 0 if unit is None else source.distinct(columns, question, unit)
+        in_arms = 0 if unit is None else source.distinct(columns, options, unit)
         if in_arms >= FEWEST and rows >= REPEATED * in_arms:
             yield Doubt(
                 f"{unit} repeats: within the arms, {rows:,} rows have about {in_arms:,} distinct values. If these are "
@@ -331,8 +332,8 @@ def _doubts(
     # The same persons, sessions or machines are in the control and in other arms. The proof of `versus` needs
     # independent rewards: where one person's two rewards are opposite, the variance of the difference is twice as
     # large as the test assumes.
-    if unit is not None and question.kind.differences and question.case is None:
-        in_all = source.distinct(replace(columns, arm=unit), question, unit)
+    if unit is not None and options.kind.differences and options.case is None:
+        in_all = source.distinct(replace(columns, arm=unit), options, unit)
         if columns.unit is not None:
             in_arms = int(sums.pulls.sum() + (0.0 if sums.pending is None else np.nansum(sums.pending)))
         if in_all >= FEWEST and in_arms >= SHARED * in_all:
@@ -343,7 +344,7 @@ def _doubts(
                 condition=f"rewards of the same {unit} in an arm and in the control do not depend on each other",
             )
 
-    # Names differ only in what people don't see or don't mean
+    # Names that differ only in case, spacing or invisible characters
     for names, what, outcome in (
         (sums.arm.tolist(), "arms", "are judged as two arms; if they are one, correct the names"),
         (cases, "cases", "count as two cases; if they are one, correct the names"),
@@ -369,9 +370,9 @@ def _doubts(
 
     # Units with several rows and times have no window: later looks would change their rewards
     growing = columns.unit is not None and columns.time is not None
-    if growing and question.window is None and question.case is None and rows >= REPEATED * sums.pulls.sum():
+    if growing and options.window is None and options.case is None and rows >= REPEATED * sums.pulls.sum():
         yield Doubt(
-            f"{question.counted} have several rows, and later rows change the reward of a {columns.unit}. If more may "
+            f"{options.counted} have several rows, and later rows change the reward of a {columns.unit}. If more may "
             "come, give `window='7d'`, or as long as rows count: then verdicts hold at every look",
-            condition=f"no more rows of these {question.counted} will come",
+            condition=f"no more rows of these {options.counted} will come",
         )

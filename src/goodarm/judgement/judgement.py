@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from goodarm.arguments import plural
 from goodarm.forecast import Forecast
 from goodarm.judgement.log_columns import LogColumns, noun, pairs_noun
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.words import (
     Doubt,
     amount,
@@ -135,7 +135,7 @@ class Judgement(Written):
 
     source: str
     rows: int
-    question: Question
+    options: LogOptions
     roles: LogColumns
     arms: Arms = field(repr=False)
     notes: tuple[str, ...] = ()
@@ -157,17 +157,17 @@ class Judgement(Written):
     @cached_property
     def rule(self) -> str:
         """The name of the test that decides."""
-        return self.question.kind.rule
+        return self.options.kind.rule
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
         """Assumptions of the guarantee that the log can't show."""
-        return conditions(self.question, self.case, self.arms.arm.size, self.roles.unit)
+        return conditions(self.options, self.case, self.arms.arm.size, self.roles.unit)
 
     @cached_property
     def rule_guarantee(self) -> Guarantee:
         """The guarantee without the conditions."""
-        return self.question.identification.guarantee
+        return self.options.identification.guarantee
 
     @property
     def guarantee(self) -> str:
@@ -175,9 +175,9 @@ class Judgement(Written):
 
         The range of rewards is checked, so it is not an assumption.
         """
-        assumption, doubts = self.question.scale.family.assumption, self.warnings
+        assumption, doubts = self.options.scale.family.assumption, self.warnings
         needed = dict.fromkeys([*([assumption] if assumption else []), *(each.condition for each in doubts)])
-        scale = self.question.scale
+        scale = self.options.scale
         kind = f"{self.rule_guarantee} for {scale.words}" if scale.cut else str(self.rule_guarantee)
         return f"{kind} {'only if' if doubts else 'if'} {' and '.join(needed)}" if needed else kind
 
@@ -187,29 +187,29 @@ class Judgement(Written):
         return tuple(note for note in self.notes if isinstance(note, Doubt))
 
     @property
-    def asked(self) -> Threshold | Control | Bars:
+    def question(self) -> Threshold | Control | Bars:
         """The question about each arm, on the rule's scale."""
-        return self.question.asked
+        return self.options.question
 
     @cached_property
     def captions(self) -> Captions:
         """The words around the table. The heading of the samples names the units if a column does."""
-        question = self.question
-        column = f", rewards in {question.reward}" if question.reward else ""
+        options = self.options
+        column = f", rewards in {options.reward}" if options.reward else ""
         return Captions(
-            clears=question.asked.phrases(amounts_of(question)).above,
+            clears=options.question.phrases(amounts_of(options)).above,
             data=f"{self.source}: {plural(self.rows, 'row')}{column}",
-            setting=f"{question.kind.described()}; delta {question.delta:g}, {question.criterion}",
-            budget=shared_budget(self.arms.arm.size, sum(1 for _ in self.segments()), question),
-            looks=looks(question),
-            counted=question.counted if question.unit else "pulls",
-            percent=question.scale.bounded and not question.scale.moved,
-            needs=question.needs_label,
+            setting=f"{options.kind.described()}; delta {options.delta:g}, {options.criterion}",
+            budget=shared_budget(self.arms.arm.size, sum(1 for _ in self.segments()), options),
+            looks=looks(options),
+            counted=options.counted if options.unit else "pulls",
+            percent=options.scale.bounded and not options.scale.moved,
+            needs=options.needs_label,
         )
 
     def estimate(self, value: float) -> str:
         """A mean or a difference in words."""
-        return estimate(value, self.question)
+        return estimate(value, self.options)
 
     def parts(self) -> Iterator[tuple[str, str]]:
         """Name and sentence of each segment."""
@@ -220,15 +220,15 @@ class Judgement(Written):
         """Data of the forest plot: lines for the first arms of each verdict, and a histogram of all means."""
         from goodarm.forest import MOST, Forest, density, drawn, short
 
-        arms, question = self.arms, self.question
+        arms, options = self.arms, self.options
         first = arms.taken(drawn(arms.verdict))
         names = [" / ".join(map(str, key)) for key in zip(*first.segment, first.arm, strict=True)]
-        bar = question.kind.bar
+        bar = options.kind.bar
         many = arms.arm.size > MOST
         edges, counts, beyond = density(arms.mean, arms.verdict, bar) if many else (np.zeros(0), {}, 0)
         return Forest(
             self.sentence,
-            f"{self.captions.data}; {visible(question.kind.described())}, delta {question.delta:g}, "
+            f"{self.captions.data}; {visible(options.kind.described())}, delta {options.delta:g}, "
             f"{self.rule} ({self.guarantee})",
             bar,
             [short(visible(name)) for name in names],
@@ -240,9 +240,9 @@ class Judgement(Written):
             edges,
             counts,
             beyond,
-            amount(0.5, question).endswith("%"),
-            question.asked.labels.estimate,
-            question.asked.labels.signed,
+            amount(0.5, options).endswith("%"),
+            options.question.labels.estimate,
+            options.question.labels.signed,
         )
 
     @property
@@ -271,9 +271,9 @@ class Judgement(Written):
     def sentence_of(self, arms: Arms, forecast: Forecast | None = None) -> str:
         """The same for some of the arms: those of one segment, if there are segments."""
         counted = self.noun if arms is self.arms else noun(self.roles.arm)
-        said = sentence(arms.verdict, forecast, counted, self.question)
-        if self.question.scale.family.about_bad:
-            said += f"; {self.question.scale.family.about_bad}"
+        said = sentence(arms.verdict, forecast, counted, self.options)
+        if self.options.scale.family.about_bad:
+            said += f"; {self.options.scale.family.about_bad}"
         return said if self.guarantee == str(self.rule_guarantee) else f"{said}; {self.guarantee}"
 
     def segments(self) -> Iterator[tuple[dict[str, str], Arms]]:
@@ -292,24 +292,24 @@ class Judgement(Written):
         head = {
             "source": self.source,
             "rows": self.rows,
-            "threshold": self.question.threshold,
-            "delta": self.question.delta,
-            "criterion": str(self.question.criterion),
+            "threshold": self.options.threshold,
+            "delta": self.options.delta,
+            "criterion": str(self.options.criterion),
             "rule": self.rule,
             "guarantee": self.guarantee,
             "conditions": list(self.conditions),
             "warnings": [each.removeprefix("WARNING: ") for each in self.warnings],
             "notes": [str(each) for each in self.notes if not isinstance(each, Doubt)],
             "shares": self.case,
-            "interval": looks(self.question),
+            "interval": looks(self.options),
         }
         if self.case == "max-arms":
-            head["max_arms"] = self.question.max_arms
+            head["max_arms"] = self.options.max_arms
         if self.case == "ledger":
-            head["ledger"] = str(self.question.ledger)
-        head |= self.question.kind.as_json()
-        if self.question.scale.cut:
-            head["cut"] = self.question.scale.high
+            head["ledger"] = str(self.options.ledger)
+        head |= self.options.kind.as_json()
+        if self.options.scale.cut:
+            head["cut"] = self.options.scale.high
         forecast = None if self.forecast is None else self.forecast.as_json()
         head |= self._counted(self.arms, self.forecast) | {"rows_to_half": forecast}
         if not self.by:

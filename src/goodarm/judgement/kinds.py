@@ -1,6 +1,6 @@
 """How logs answer each kind of question: the checks of its options, its words, and its verdicts.
 
-`goodarm.question` defines the kinds, and `goodarm.engine.evidence` answers them live. `Question` keeps the options that
+`goodarm.question` defines the kinds, and `goodarm.engine.evidence` answers them live. `LogOptions` keeps those that
 every kind has: columns, units, shares of delta, fixed test sets. A new kind has one class in `KINDS`.
 """
 
@@ -23,7 +23,7 @@ from goodarm.verdict import Criterion
 if TYPE_CHECKING:
     from goodarm.judgement.judgement import Arms
     from goodarm.judgement.log_columns import LogColumns
-    from goodarm.judgement.question import Question, RewardScale
+    from goodarm.judgement.options import LogOptions, RewardScale
     from goodarm.judgement.shares import Shares
     from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums
 
@@ -53,11 +53,11 @@ class LogKind(ABC):
     pairs: ClassVar[bool] = False
     differences: ClassVar[bool] = False
 
-    question: Question
+    options: LogOptions
 
     @property
     @abstractmethod
-    def asked(self) -> Threshold | Control | Bars:
+    def question(self) -> Threshold | Control | Bars:
         """The question about each arm, on the rule's scale."""
 
     @property
@@ -68,11 +68,11 @@ class LogKind(ABC):
     @property
     def rule(self) -> str:
         """The name of the test that decides."""
-        return self.question.identification.name
+        return self.options.identification.name
 
     def scale(self) -> RewardScale:
         """The rewards' family and range, as this kind judges them."""
-        return self.question.scale
+        return self.options.scale
 
     def other_rewards(self) -> str:
         """Advice on what to declare if rewards have no known range."""
@@ -92,27 +92,27 @@ class LogKind(ABC):
 
     def terms(self) -> dict[str, Any]:
         """Fields of a ledger that depend on the kind."""
-        return {"control": None, "rule": replace(self.question, graded=False).identification.name}
+        return {"control": None, "rule": replace(self.options, graded=False).identification.name}
 
     def read(self, source: LogSource, progress: Progress) -> ReadLog:
         """Find the columns, check the filter, and sum up the log."""
         from goodarm.judgement.log_columns import check_filter, choose_columns
         from goodarm.judgement.totals import checked
 
-        question = self.question
-        columns = choose_columns(question, source.names(), source.title, source.times())
-        filtered = check_filter(question, columns) if question.where is not None else ()
-        if question.by_sums and columns.pulls is not None:
+        options = self.options
+        columns = choose_columns(options, source.names(), source.title, source.times())
+        filtered = check_filter(options, columns) if options.where is not None else ()
+        if options.by_sums and columns.pulls is not None:
             raise UnreadableTable(
-                f"{source.title} is a table of totals, and {question.identification.name} needs the rewards "
+                f"{source.title} is a table of totals, and {options.identification.name} needs the rewards "
                 "themselves. Give the log, or declare a range: `rewards='bounded:LOW,HIGH'`."
             )
-        if question.scale.cut and columns.pulls is not None:
+        if options.scale.cut and columns.pulls is not None:
             raise UnreadableTable(
-                f"{source.title} is a table of totals, and only single rewards can be cut at {question.scale.high:g}. "
+                f"{source.title} is a table of totals, and only single rewards can be cut at {options.scale.high:g}. "
                 "Give the log, or declare a range: `rewards='bounded:LOW,HIGH'`."
             )
-        sums, notes = checked(source, columns, question, source.sums(columns, question, progress))
+        sums, notes = checked(source, columns, options, source.sums(columns, options, progress))
         judged = np.ones(sums.arm.size, dtype=bool)
         return ReadLog(columns, (sums,), (*columns.notes, *filtered, *notes), judged)
 
@@ -143,15 +143,15 @@ class ThresholdLog(LogKind):
     field = "threshold"
 
     @property
-    def asked(self) -> Threshold:
-        return Threshold(self.question.problem(1).threshold)
+    def question(self) -> Threshold:
+        return Threshold(self.options.problem(1).threshold)
 
     @property
     def bar(self) -> float:
-        return float(self.question.threshold or 0.0)
+        return float(self.options.threshold or 0.0)
 
     def check(self) -> None:
-        scale, bar = self.question.scale, self.question.threshold
+        scale, bar = self.options.scale, self.options.threshold
         check_real(threshold=bar)
         assert bar is not None
         if scale.bounded and not scale.low < bar < scale.high:
@@ -165,36 +165,36 @@ class ThresholdLog(LogKind):
     def described(self) -> str:
         from goodarm.judgement.words import amount
 
-        return f"threshold {amount(self.bar, self.question)}"
+        return f"threshold {amount(self.bar, self.options)}"
 
     def arms(
         self, source: LogSource, read: ReadLog, shares: Shares, progress: Progress
     ) -> tuple[Arms, tuple[str, ...]]:
         from goodarm.judgement.decide import Look, decide, open_units, placed
 
-        question, columns, sums = self.question, read.columns, read.sums[0]
-        if question.cell_by_cell:
+        options, columns, sums = self.options, read.columns, read.sums[0]
+        if options.cell_by_cell:
             from goodarm.judgement.cells import decide_cells
 
-            return decide_cells(source, question, columns, sums, read.judged, shares)
+            return decide_cells(source, options, columns, sums, read.judged, shares)
         if sums.weight is not None:
             from goodarm.judgement.weighted import decide_ratios
 
-            return decide_ratios(question, columns, sums, shares)
-        totals = np.clip(sums.total, 0.0, sums.pulls) if question.scale.bounded else sums.total
-        if question.order is not None:
+            return decide_ratios(options, columns, sums, shares)
+        totals = np.clip(sums.total, 0.0, sums.pulls) if options.scale.bounded else sums.total
+        if options.order is not None:
             from goodarm.judgement.order import decide_in_order
 
-            found, when, notes = decide_in_order(source, question, columns, sums, totals, shares, progress)
-            return replace(placed(question, sums, found), when=when), notes
-        pending = 0.0 if sums.pending is None else open_units(question, sums)
-        look = Look(question, question.problem(sums.arm.size), shares.offset, pending)
+            found, when, notes = decide_in_order(source, options, columns, sums, totals, shares, progress)
+            return replace(placed(options, sums, found), when=when), notes
+        pending = 0.0 if sums.pending is None else open_units(options, sums)
+        look = Look(options, options.problem(sums.arm.size), shares.offset, pending)
         if sums.logs is not None:
             from goodarm.judgement.by_sums import decide_by_sums, notes_on_sums
 
             found = decide_by_sums(look, sums.pulls, totals, sums.logs)
-            return placed(question, sums, found), notes_on_sums(question)
-        return placed(question, sums, decide(look, sums.pulls, totals)), ()
+            return placed(options, sums, found), notes_on_sums(options)
+        return placed(options, sums, decide(look, sums.pulls, totals)), ()
 
 
 class ControlLog(LogKind):
@@ -206,28 +206,28 @@ class ControlLog(LogKind):
 
     @property
     def control(self) -> str:
-        return str(self.question.versus)
+        return str(self.options.versus)
 
     @property
-    def asked(self) -> Control:
-        return Control(self.control, self.question.margin / self.question.scale.length)
+    def question(self) -> Control:
+        return Control(self.control, self.options.margin / self.options.scale.length)
 
     @property
     def bar(self) -> float:
-        return self.question.margin
+        return self.options.margin
 
     @property
     def rule(self) -> str:
-        if self.question.cell_by_cell:
+        if self.options.cell_by_cell:
             return super().rule
-        return "versus-squares" if self.question.by_squares else "versus"
+        return "versus-squares" if self.options.by_squares else "versus"
 
     def scale(self) -> RewardScale:
         """Rewards with a cap are compared as min(reward, cap), which lies in [0, cap].
 
         The certificate is then about the means of the cut rewards, of the arm and of the control.
         """
-        scale = self.question.scale
+        scale = self.options.scale
         if type(scale.family) is NonNegative and scale.family.cap is not None:
             return replace(scale, family=Bounded(), low=0.0, high=float(scale.family.cap), cut=True)
         return scale
@@ -236,32 +236,32 @@ class ControlLog(LogKind):
         return "`rewards='nonnegative:CAP'` to compare amounts cut at CAP"
 
     def check(self) -> None:
-        question = self.question
-        if not question.scale.bounded:
+        options = self.options
+        if not options.scale.bounded:
             raise InvalidValue(
                 "a comparison with a control is certified for bounded rewards only. Compare rewards cut at a cap, "
                 "`rewards='nonnegative:CAP'`, or declare the largest reward that is possible, "
                 "`rewards='bounded:0,HIGH'`, or judge against a fixed bar: `threshold=X` in place of `versus`."
             )
-        if not abs(question.margin) < question.scale.length:
+        if not abs(options.margin) < options.scale.length:
             raise InvalidValue(
-                f"margin must be less than the rewards' range {question.scale.length:g}; got {question.margin:g}."
+                f"margin must be less than the rewards' range {options.scale.length:g}; got {options.margin:g}."
             )
         for name in ("order", "rule", "propensity"):
-            if getattr(question, name) is not None:
+            if getattr(options, name) is not None:
                 raise InvalidValue(f"`versus` decides from totals by its own test; leave `{name}` out.")
-        if question.unit is not None and question.per_unit == "ratio":
+        if options.unit is not None and options.per_unit == "ratio":
             raise InvalidValue("`per_unit='ratio'` needs a threshold; a control is compared by mean, any or sum.")
-        if question.case is not None and question.score is not None:
+        if options.case is not None and options.score is not None:
             raise InvalidValue("scores are for arms that are compared with a threshold; leave `score` or `versus` out.")
 
     def described(self) -> str:
         from goodarm.judgement.words import estimate, visible
 
-        return f"against {visible(self.control)}, margin {estimate(self.bar, self.question)}"
+        return f"against {visible(self.control)}, margin {estimate(self.bar, self.options)}"
 
     def as_json(self) -> dict[str, Any]:
-        return {"versus": self.control, "margin": self.question.margin}
+        return {"versus": self.control, "margin": self.options.margin}
 
     def terms(self) -> dict[str, Any]:
         return {"control": self.control, "rule": self.rule}
@@ -278,13 +278,13 @@ class ControlLog(LogKind):
     def arms(
         self, source: LogSource, read: ReadLog, shares: Shares, progress: Progress
     ) -> tuple[Arms, tuple[str, ...]]:
-        if self.question.cell_by_cell:
+        if self.options.cell_by_cell:
             from goodarm.judgement.cells import decide_cells
 
-            return decide_cells(source, self.question, read.columns, read.sums[0], read.judged, shares)
+            return decide_cells(source, self.options, read.columns, read.sums[0], read.judged, shares)
         from goodarm.judgement.versus import decide_segments
 
-        return decide_segments(self.question, read.sums[0], read.judged, shares)
+        return decide_segments(self.options, read.sums[0], read.judged, shares)
 
     def of_cells(self, results: Floats, arms: list[str]) -> Floats:
         """(1 + x - x0)/2 of the results of arm and control (`goodarm.rules.identification.paired`)."""
@@ -315,8 +315,8 @@ class BarsLog(LogKind):
     field = "bars"
 
     @property
-    def asked(self) -> Bars:
-        bars = self.question.bars
+    def question(self) -> Bars:
+        bars = self.options.bars
         assert bars is not None
         return bars
 
@@ -324,29 +324,29 @@ class BarsLog(LogKind):
         return "leave metrics that are not shares out"
 
     def check(self) -> None:
-        question = self.question
+        options = self.options
         given = ("reward", "pulls", "total", "order", "propensity", "case", "denominator")
-        wrong = next((name for name in given if getattr(question, name) is not None), None)
+        wrong = next((name for name in given if getattr(options, name) is not None), None)
         if wrong is not None:
             raise InvalidValue(f"with several bars each metric is a column of the log; leave `{wrong}` out.")
-        scale = question.scale
-        if type(scale.family) is not Bounded or scale.moved or question.per_unit not in ("mean", "any"):
+        scale = options.scale
+        if type(scale.family) is not Bounded or scale.moved or options.per_unit not in ("mean", "any"):
             raise InvalidValue(
                 "several bars need metrics in [0, 1]; leave `rewards` out, and sum up units by mean or any."
             )
-        if question.criterion is Criterion.FDR:
+        if options.criterion is Criterion.FDR:
             raise InvalidValue("with several bars the criterion is fwer: each arm is decided by itself.")
-        if not (isinstance(question.identification, EvidenceRule) and question.identification.totals is not None):
+        if not (isinstance(options.identification, EvidenceRule) and options.identification.totals is not None):
             raise UnsoundPairing(
-                f"several bars need a rule whose evidence follows from totals, and {question.rule} does not. Leave it "
+                f"several bars need a rule whose evidence follows from totals, and {options.rule} does not. Leave it "
                 "out."
             )
 
     def described(self) -> str:
-        return f"distances from {len(self.asked.metrics)} bars"
+        return f"distances from {len(self.question.metrics)} bars"
 
     def as_json(self) -> dict[str, Any]:
-        return self.asked.as_json()
+        return self.question.as_json()
 
     def terms(self) -> dict[str, Any]:
         return {**super().terms(), **self.as_json()}
@@ -354,7 +354,7 @@ class BarsLog(LogKind):
     def read(self, source: LogSource, progress: Progress) -> ReadLog:
         from goodarm.judgement.bars import sums_of_all
 
-        return sums_of_all(source, self.question, progress)
+        return sums_of_all(source, self.options, progress)
 
     def arms(
         self, source: LogSource, read: ReadLog, shares: Shares, progress: Progress
@@ -365,7 +365,7 @@ class BarsLog(LogKind):
             "mean and interval are those of the smallest distance of a metric from its bar, negative where it fails; "
             "rows needed are not estimated with several bars"
         )
-        return decide_bars(self.question, read.sums, shares.offset), (note,)
+        return decide_bars(self.options, read.sums, shares.offset), (note,)
 
 
 KINDS: tuple[type[LogKind], ...] = (ThresholdLog, ControlLog, BarsLog)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from goodarm.arguments import plain_form, plural_of
 from goodarm.errors import InvalidValue, UnreadableTable
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.words import Doubt
 
 PLAUSIBLE = {
@@ -108,35 +108,35 @@ class LogColumns:
         return list(dict.fromkeys(name for name in named if name is not None))
 
 
-def choose_columns(question: Question, names: Sequence[str], title: str, times: Sequence[str] = ()) -> LogColumns:
+def choose_columns(options: LogOptions, names: Sequence[str], title: str, times: Sequence[str] = ()) -> LogColumns:
     """Match the question's columns with the table's. Errors suggest similar names.
 
     times : columns that hold times
     """
     notes: list[str] = []
-    by = tuple(find(name, names, title) for name in question.by)
-    order = find(question.order, names, title) if question.order else None
-    time = find(question.time, names, title) if question.time else order
-    weight = find(question.propensity, names, title) if question.propensity else None
-    pulls = find(question.pulls, names, title) if question.pulls else None
-    total = find(question.total, names, title) if question.total else None
-    if pulls is None and question.reward is None and {"pulls", "total"} <= {name.casefold() for name in names}:
+    by = tuple(find(name, names, title) for name in options.by)
+    order = find(options.order, names, title) if options.order else None
+    time = find(options.time, names, title) if options.time else order
+    weight = find(options.propensity, names, title) if options.propensity else None
+    pulls = find(options.pulls, names, title) if options.pulls else None
+    total = find(options.total, names, title) if options.total else None
+    if pulls is None and options.reward is None and {"pulls", "total"} <= {name.casefold() for name in names}:
         pulls, total = find("pulls", names, title), find("total", names, title)
         notes.append(f"{pulls} and {total}: a table of totals, one row per arm or part of an arm")
-    unit = find(question.unit, names, title) if question.unit else None
-    denominator = find(question.denominator, names, title) if question.denominator else None
+    unit = find(options.unit, names, title) if options.unit else None
+    denominator = find(options.denominator, names, title) if options.denominator else None
     taken = {name for name in (*by, order, weight, pulls, total, unit, denominator) if name is not None}
-    taken |= {find(name, names, title) for name in (question.drawn, question.score) if name is not None}
+    taken |= {find(name, names, title) for name in (options.drawn, options.score) if name is not None}
     free = [name for name in names if name not in taken]
     reward = None
     if pulls is None:
-        reward = find(question.reward, names, title) if question.reward else None
+        reward = find(options.reward, names, title) if options.reward else None
         if reward is None:
-            others = [name for name in free if name.casefold() != (question.arm or "").casefold()]
+            others = [name for name in free if name.casefold() != (options.arm or "").casefold()]
             reward = guess("reward", others, names, title)
             notes.append(f"rewards are in the column {reward}")
-    if question.arm is not None:
-        arm = find(question.arm, names, title)
+    if options.arm is not None:
+        arm = find(options.arm, names, title)
     else:
         arm = guess("arm", [name for name in free if name != reward], names, title)
         notes.append(f"arms are in the column {arm}")
@@ -154,12 +154,12 @@ def choose_columns(question: Question, names: Sequence[str], title: str, times: 
         )
     if order is not None and pulls is not None:
         raise UnreadableTable(f"{title} is a table of totals, which have no order. Leave `order` out, or give the log.")
-    wanted = question.window is not None or (question.max_arms is None and question.ledger is None)
+    wanted = options.window is not None or (options.max_arms is None and options.ledger is None)
     if time is None and wanted and len(times) == 1 and pulls is None and times[0] not in {*taken, arm, reward}:
         time = times[0]
     if pulls is not None and time is not None:
         raise UnreadableTable(f"{title} is a table of totals, which have no times. Leave `time` out, or give the log.")
-    if question.window is not None and time is None:
+    if options.window is not None and time is None:
         raise UnreadableTable(f"{title}: a `window` needs to know when a row happened. Give `time=COLUMN`.")
     if pulls is not None and unit is not None:
         raise UnreadableTable(f"{title} is a table of totals, which have no units. Leave `unit` out, or give the log.")
@@ -169,7 +169,7 @@ def choose_columns(question: Question, names: Sequence[str], title: str, times: 
 def unit_like(columns: LogColumns, names: Sequence[str]) -> str | None:
     """An unused column whose name suggests persons, sessions, machines or another id.
 
-    >>> columns = choose_columns(Question(threshold=0.5), ["arm", "reward", "user_id", "request_id"], "log")
+    >>> columns = choose_columns(LogOptions(threshold=0.5), ["arm", "reward", "user_id", "request_id"], "log")
     >>> unit_like(columns, ["arm", "reward", "user_id", "request_id"])
     'user_id'
     """
@@ -182,7 +182,7 @@ def unit_like(columns: LogColumns, names: Sequence[str]) -> str | None:
 def pulls_like(columns: LogColumns, names: Sequence[str]) -> str | None:
     """An unused column whose name suggests a number of samples, as tables of totals have.
 
-    >>> columns = choose_columns(Question(threshold=0.5), ["ad", "impressions", "clicks"], "ads.csv")
+    >>> columns = choose_columns(LogOptions(threshold=0.5), ["ad", "impressions", "clicks"], "ads.csv")
     >>> pulls_like(columns, ["ad", "impressions", "clicks"])
     'impressions'
     """
@@ -313,7 +313,7 @@ def _bare(name: str) -> str:
     return lowered.removesuffix("id") if lowered not in ("bid", "id") else lowered
 
 
-def check_filter(question: Question, columns: LogColumns) -> tuple[str, ...]:
+def check_filter(options: LogOptions, columns: LogColumns) -> tuple[str, ...]:
     """Refuse a filter by the shown arm if rows are weighted by propensities, and warn about a filter by the reward.
 
     With propensities, an arm's evidence counts every row in which the arm could be shown, including rows that showed
@@ -323,9 +323,9 @@ def check_filter(question: Question, columns: LogColumns) -> tuple[str, ...]:
     read = [
         column
         for column in (columns.arm, columns.propensity, columns.reward)
-        if column is not None and re.search(rf"(?<!\w){re.escape(column)}(?!\w)", question.where or "", re.IGNORECASE)
+        if column is not None and re.search(rf"(?<!\w){re.escape(column)}(?!\w)", options.where or "", re.IGNORECASE)
     ]
-    if read and question.propensity is not None:
+    if read and options.propensity is not None:
         raise InvalidValue(
             f"`where` reads {read[0]}, and with propensities no row may be left out because of the arm that was "
             "shown, its propensity or its reward: an arm is judged by all rows in which it could be shown. Judge "

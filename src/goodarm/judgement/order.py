@@ -15,7 +15,7 @@ from goodarm.engine.totals import Floats, interval_from_totals, more_pulls_neede
 from goodarm.errors import UnreadableTable
 from goodarm.judgement.decide import Decided
 from goodarm.judgement.log_columns import LogColumns
-from goodarm.judgement.question import BY_TOTALS, Question
+from goodarm.judgement.options import BY_TOTALS, LogOptions
 from goodarm.judgement.shares import Shares
 from goodarm.judgement.sources._base import Batch, LogSource, Progress, Sums
 from goodarm.judgement.words import Doubt
@@ -29,7 +29,7 @@ SEED = 20_260
 
 def decide_in_order(
     source: LogSource,
-    question: Question,
+    options: LogOptions,
     columns: LogColumns,
     sums: Sums,
     totals: Floats,
@@ -37,15 +37,15 @@ def decide_in_order(
     progress: Progress,
 ) -> tuple[Decided, NDArray[np.object_], tuple[str, ...]]:
     """Verdicts with their times, and notes for readers."""
-    problem = question.problem(sums.arm.size)
-    made = policy("uniform", question.identification, rewards=question.scale.family, criterion=question.criterion)
+    problem = options.problem(sums.arm.size)
+    made = policy("uniform", options.identification, rewards=options.scale.family, criterion=options.criterion)
     offset = shares.offset
     if (offset == offset[0]).all():  # equal shares are a smaller delta, for which the compiled loops exist already
         problem, offset = replace(problem, delta=problem.delta * math.exp(offset[0])), 0.0 * offset
     log = OrderedLog(made, problem, offset=offset if offset.any() else None)
     when = np.full(sums.arm.size, None, dtype=object)
-    start, ties, scale, chance = 0, 0, question.scale, np.random.default_rng(SEED)
-    for batch in whole_ties(source.in_order(columns, question, sums, progress)):
+    start, ties, scale, chance = 0, 0, options.scale, np.random.default_rng(SEED)
+    for batch in whole_ties(source.in_order(columns, options, sums, progress)):
         if batch.at.size and _is_missing(batch.at[-1]):
             raise UnreadableTable(f"{source.title}: some rows have no {columns.order}, and so no place in the order.")
         batch, tied = shuffled_ties(batch, chance)
@@ -59,8 +59,8 @@ def decide_in_order(
             f"{source.title}: {int(sums.pulls.sum()):,} rows were counted and {start:,} came in order: the log changed "
             "while it was read. Judge it again."
         )
-    found, contradicted = _decided(question, problem, log, sums, totals)
-    return found, when, _notes(question, log, when, columns, ties, contradicted)
+    found, contradicted = _decided(options, problem, log, sums, totals)
+    return found, when, _notes(options, log, when, columns, ties, contradicted)
 
 
 def whole_ties(batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -107,9 +107,9 @@ def shuffled_ties(batch: Batch, chance: np.random.Generator) -> tuple[Batch, int
     return Batch(batch.arm[order], batch.reward[order], batch.at[order]), tied
 
 
-def _decided(question: Question, problem: Problem, log: OrderedLog, sums: Sums, totals: Floats) -> tuple[Decided, int]:
+def _decided(options: LogOptions, problem: Problem, log: OrderedLog, sums: Sums, totals: Floats) -> tuple[Decided, int]:
     """The verdicts, and the number of arms whose later rewards contradict them."""
-    rule, bar, verdict = question.identification, problem.bar, log.verdicts
+    rule, bar, verdict = options.identification, problem.bar, log.verdicts
     for_good, for_bad = log.evidence
     evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
     low, high = np.full(verdict.size, math.nan), np.full(verdict.size, math.nan)
@@ -132,7 +132,7 @@ def _decided(question: Question, problem: Problem, log: OrderedLog, sums: Sums, 
 
 
 def _notes(
-    question: Question,
+    options: LogOptions,
     log: OrderedLog,
     when: NDArray[np.object_],
     columns: LogColumns,
@@ -158,9 +158,9 @@ def _notes(
         ends = decided[np.argsort(log.decided_at[decided])][[0, -1]]
         first, last = (f"{when[i]} (row {log.decided_at[i]:,})" for i in ends)
         notes.append(f"the first verdict was known at {first}, the last at {last}")
-    if not question.identification.by_totals:
+    if not options.identification.by_totals:
         notes.append(
-            f"{question.identification.name} has no interval for other thresholds; the rows that undecided arms need "
+            f"{options.identification.name} has no interval for other thresholds; the rows that undecided arms need "
             f"are {BY_TOTALS}'s guess. Judge without `order` for intervals"
         )
     return tuple(notes)

@@ -39,7 +39,7 @@ def fragment(written: Written, most: int, *, tools: bool = False) -> str:
     parts = [*_opening(written, "h1" if tools else "p"), *_segments(written)]
     forest = written.forest()
     if forest.edges.size:
-        what = written.asked.labels.estimate.capitalize()
+        what = written.question.labels.estimate.capitalize()
         heading = f"{what}s of all {written.arms.arm.size:,} {escape(written.noun)}"
         parts.append(f"<h2>{heading}</h2>{_density(written, forest)}")
     if tools:
@@ -144,7 +144,7 @@ def _row(written: Written, arms: Arms, i: int, bar: float, span: tuple[float, fl
 
 
 def _mean_word(written: Written) -> str:
-    return written.asked.labels.estimate
+    return written.question.labels.estimate
 
 
 def _cell(label: str, text: str, value: float) -> str:

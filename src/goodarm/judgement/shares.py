@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from goodarm.arguments import shown
 from goodarm.errors import InvalidValue, UnusableStore
 from goodarm.judgement.log_columns import LogColumns
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources._base import Floats, Sums
 from goodarm.whole_files import whole
 
@@ -71,23 +71,23 @@ class Shares:
 
 
 @contextmanager
-def shared(question: Question, columns: LogColumns, sums: Sums, judged: NDArray[np.bool_]) -> Iterator[Shares]:
+def shared(options: LogOptions, columns: LogColumns, sums: Sums, judged: NDArray[np.bool_]) -> Iterator[Shares]:
     """The shares of the arms that get a verdict. A ledger is locked during the block, and written on success."""
     arms = int(judged.sum())
-    if question.ledger is not None:
+    if options.ledger is not None:
         names = [key for key, kept in zip(zip(*sums.segment, sums.arm, strict=True), judged, strict=True) if kept]
-        ledger = Ledger(question.ledger)
-        with ledger.look(question.terms(columns), names, int(sums.rows.sum())) as share:
+        ledger = Ledger(options.ledger)
+        with ledger.look(options.terms(columns), names, int(sums.rows.sum())) as share:
             offset = np.log(arms * np.array([share[name] for name in names]))
             yield Shares("ledger", offset, ledger.earlier, ledger.reached)
-    elif question.max_arms is not None:
-        if arms > question.max_arms:
+    elif options.max_arms is not None:
+        if arms > options.max_arms:
             raise InvalidValue(
-                f"the log has {arms:,} arms to judge, more than `max_arms={question.max_arms}`. "
+                f"the log has {arms:,} arms to judge, more than `max_arms={options.max_arms}`. "
                 "The number must be fixed before the first look, and include all arms that will ever be judged."
             )
-        yield Shares("max-arms", np.full(arms, np.log(arms / question.max_arms)))
-    elif question.by_appearance:
+        yield Shares("max-arms", np.full(arms, np.log(arms / options.max_arms)))
+    elif options.by_appearance:
         assert sums.first is not None
         names = [key for key, kept in zip(zip(*sums.segment, sums.arm, strict=True), judged, strict=True) if kept]
         place = {name: j for j, name in enumerate(sorted(names))}  # arms with the same time: by name

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from goodarm.arguments import plural
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns, pulls_like
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources._base import Floats, LogSource, Sums
 from goodarm.judgement.words import Doubt
 from goodarm.numerics import farthest_reward, log_scale_evidence, numbered
@@ -24,23 +24,23 @@ FALSE_ALARMS = 1e-4
 ENDLESS = ("inf", "infinity")
 
 
-def checked(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
+def checked(source: LogSource, columns: LogColumns, options: LogOptions, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
     """The checked sums, sorted by name, and notes for readers."""
     if sums.rows.sum() == 0:
-        which = " that `where` keeps" if question.where else ""
-        fix = "Give a filter that keeps some." if question.where else "It has only a header. Give a log with rows."
+        which = " that `where` keeps" if options.where else ""
+        fix = "Give a filter that keeps some." if options.where else "It has only a header. Give a log with rows."
         raise UnreadableTable(f"{source.title}: there is no row{which}. {fix}")
     if sums.outside.any() or sums.unreadable.sum() > 0:
-        raise _out_of_range(source, columns, question, sums)
+        raise _out_of_range(source, columns, options, sums)
     if sums.timeless is not None and (timeless := int(np.nansum(sums.timeless))):
         raise UnreadableTable(  # units have a window, and whether such a row counts can't be known
             f"{source.title}: {timeless:,} rows have no {columns.time}, and so no place in a window. Correct them, or "
             f"leave them out with `where='{columns.time} IS NOT NULL'`, which is right only if that has nothing to do "
             "with the reward."
         )
-    if question.propensity is not None:
+    if options.propensity is not None:
         sums = replace(sums, around=per_segment(sums, sums.rows))
-    sums, notes = _without_nulls(source, columns, question, sums)
+    sums, notes = _without_nulls(source, columns, options, sums)
     if sums.improper is not None and sums.improper.sum() > 0:
         raise UnreadableTable(
             f"{source.title}: {int(sums.improper.sum()):,} values of {columns.propensity} do not lie in (0, 1]. "
@@ -53,33 +53,33 @@ def checked(source: LogSource, columns: LogColumns, question: Question, sums: Su
             "numbers. Give the number of samples, not a share or a mean."
         )
     if columns.unit is not None:
-        notes += _check_units(source, columns, question, sums)
+        notes += _check_units(source, columns, options, sums)
     # sums must not have lost the digits that separate good from bad
-    scale, most = question.scale, float(sums.pulls.max())
+    scale, most = options.scale, float(sums.pulls.max())
     if most > MOST_PULLS:
         raise InvalidValue(
             f"arm {sums.arm[int(sums.pulls.argmax())]!r} has {most:g} pulls; at most {MOST_PULLS:g} can be judged: the "
             "evidence of more is lost in the rounding of floats."
         )
-    if question.threshold is not None and not scale.bounded:
-        question.problem(sums.arm.size).check_sums(int(most))
+    if options.threshold is not None and not scale.bounded:
+        options.problem(sums.arm.size).check_sums(int(most))
     far = max(abs(scale.low), abs(scale.high)) / scale.length if scale.moved and columns.pulls is not None else 0.0
     if far * most > MOST_SUMMED:
         raise InvalidValue(
             f"totals of {most:g} rewards in [{scale.low:g}, {scale.high:g}] have lost the digits that tell good from "
             "bad. Subtract LOW from every reward before adding them up, or give the rewards themselves."
         )
-    if isinstance(question.scale.family, SubGaussian) and sums.improper is None:
-        notes += _check_scale(question.scale.family, sums)
+    if isinstance(options.scale.family, SubGaussian) and sums.improper is None:
+        notes += _check_scale(options.scale.family, sums)
     return sums, notes
 
 
-def _out_of_range(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> UnreadableTable:
+def _out_of_range(source: LogSource, columns: LogColumns, options: LogOptions, sums: Sums) -> UnreadableTable:
     """The error about rewards outside of their range, or that are not numbers."""
-    scale = question.scale
+    scale = options.scale
     if columns.pulls is not None:
         words = f"a total must lie between {scale.low:g} and {scale.high:g} times its pulls, and pulls are not negative"
-    elif question.per_unit == "sum":
+    elif options.per_unit == "sum":
         words = f"{scale.words} were declared, for the sum over a {columns.unit}"
     elif columns.denominator is not None:
         words = f"a reward must lie between 0 and its {columns.denominator}"
@@ -87,18 +87,18 @@ def _out_of_range(source: LogSource, columns: LogColumns, question: Question, su
         words = f"{scale.words} were declared"
     else:
         words = "a reward must be a finite number"
-    if question.per_unit == "sum" or columns.denominator is not None:
+    if options.per_unit == "sum" or columns.denominator is not None:
         return UnreadableTable(
             f"{source.title}: {words}, and not all values of {columns.reward} keep to it, as those of arm "
             f"{sums.arm[int(sums.outside.argmax())]!r}. Give the range as `rewards='bounded:LOW,HIGH'`, or "
-            f"{question.kind.other_rewards()}, or correct the rows."
+            f"{options.kind.other_rewards()}, or correct the rows."
         )
-    found = source.stray(columns, question)
+    found = source.stray(columns, options)
     words_only = sums.unreadable.sum() > 0 and not sums.outside.any()
     what = "is not a number" if words_only else "lies outside"
     column = columns.reward or columns.total
     advice = (
-        f"Give the range as `rewards='bounded:LOW,HIGH'`, or {question.kind.other_rewards()}, or correct the rows. "
+        f"Give the range as `rewards='bounded:LOW,HIGH'`, or {options.kind.other_rewards()}, or correct the rows. "
         "Never leave rows out because of their reward."
     )
     infinite = isinstance(found.value, float | str) and str(found.value).strip().lower().lstrip("+-") in ENDLESS
@@ -140,13 +140,13 @@ def _as_number(value: str) -> str:
 
 
 def _without_nulls(
-    source: LogSource, columns: LogColumns, question: Question, sums: Sums
+    source: LogSource, columns: LogColumns, options: LogOptions, sums: Sums
 ) -> tuple[Sums, tuple[str, ...]]:
     """The arms that have a name and a reward, sorted; missing rewards are left out, count as 0 or are refused."""
     notes = []
     nameless = np.array([any(value is None for value in key) for key in zip(*sums.segment, sums.arm, strict=True)])
     lost, missing = int(sums.rows[nameless].sum()), int(sums.missing.sum())
-    if question.nulls == "error" and (lost or missing):
+    if options.nulls == "error" and (lost or missing):
         if not missing:
             blank = " or ".join((*columns.by, columns.arm))
             raise UnreadableTable(
@@ -160,18 +160,18 @@ def _without_nulls(
             "missing reward as 0 (no click came), `nulls='drop'` leaves the rows out, which is right only if what "
             "is missing has nothing to do with the reward. Both leave out rows without an arm."
         )
-    if missing and question.nulls == "zero" and question.scale.bounded and not question.scale.low <= 0.0:
-        raise InvalidValue(f"`nulls='zero'`: 0 is outside {question.scale.words}.")
+    if missing and options.nulls == "zero" and options.scale.bounded and not options.scale.low <= 0.0:
+        raise InvalidValue(f"`nulls='zero'`: 0 is outside {options.scale.words}.")
     if missing:
-        notes.append(f"{_missing(missing)} and {'count as 0' if question.nulls == 'zero' else 'left out'}")
+        notes.append(f"{_missing(missing)} and {'count as 0' if options.nulls == 'zero' else 'left out'}")
     if lost:
         notes.append(f"{_rows(lost)} without {' or '.join((*columns.by, columns.arm))} left out")
     sums = replace(sums, total=np.where(np.isnan(sums.total), 0.0, sums.total))
-    if question.nulls == "zero" and columns.pulls is None and columns.unit is None:
-        zero = (0.0 - question.scale.start) / question.scale.length
+    if options.nulls == "zero" and columns.pulls is None and columns.unit is None:
+        zero = (0.0 - options.scale.start) / options.scale.length
         sums = replace(sums, pulls=sums.rows, total=sums.total + zero * sums.missing)
         if sums.logs is not None:
-            more = one_reward(zero, question.problem(1).bar)
+            more = one_reward(zero, options.problem(1).bar)
             sums = replace(sums, logs=sums.logs + sums.missing[:, None] * more)
         if sums.smallest is not None and sums.largest is not None:
             some = sums.missing > 0
@@ -199,10 +199,10 @@ def _missing(rewards: int) -> str:
     return f"{rewards:,} rewards are missing" if rewards != 1 else "1 reward is missing"
 
 
-def _check_units(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> tuple[str, ...]:
+def _check_units(source: LogSource, columns: LogColumns, options: LogOptions, sums: Sums) -> tuple[str, ...]:
     """Refuse rows without a unit and units above their limit; returns notes on units."""
     unnamed = int(np.nansum(sums.unnamed)) if sums.unnamed is not None else 0
-    if unnamed and question.nulls != "drop":
+    if unnamed and options.nulls != "drop":
         raise UnreadableTable(
             f"{source.title}: {unnamed:,} rows have no {columns.unit}. Say `nulls='drop'` to leave them out, which is "
             "right only if that has nothing to do with the reward."
@@ -210,26 +210,26 @@ def _check_units(source: LogSource, columns: LogColumns, question: Question, sum
     if sums.over is not None and np.nansum(sums.over) > 0:
         what = "rows" if columns.denominator is None else columns.denominator
         raise UnreadableTable(
-            f"{source.title}: a value of {columns.unit} has more {what} than `unit_limit={question.unit_limit:g}`. "
+            f"{source.title}: a value of {columns.unit} has more {what} than `unit_limit={options.unit_limit:g}`. "
             "Give the largest that is possible, fixed before looking."
         )
     units, pending = int(sums.pulls.sum()), int(np.nansum(sums.pending)) if sums.pending is not None else 0
     rows = int(sums.rows.sum())
-    counted = units + pending if question.open_at_worst else units
+    counted = units + pending if options.open_at_worst else units
     notes = [
         f"{_rows(rows)} {'is' if rows == 1 else 'are'} {plural(counted, 'reward')}: one per {columns.unit} and arm"
     ]
-    if question.seconds is not None:
-        notes.append(_on_open(question, columns.unit or "", pending))
+    if options.seconds is not None:
+        notes.append(_on_open(options, columns.unit or "", pending))
     if unnamed:
         notes.append(f"{_rows(unnamed)} without {columns.unit} left out")
     return tuple(notes)
 
 
-def _on_open(question: Question, unit: str, pending: int) -> str:
+def _on_open(options: LogOptions, unit: str, pending: int) -> str:
     """The treatment of units whose window is still open, in words."""
-    who = f"{pending:,} {question.counted if pending != 1 else unit} whose window of {question.window} is not over"
-    if question.open_at_worst:
+    who = f"{pending:,} {options.counted if pending != 1 else unit} whose window of {options.window} is not over"
+    if options.open_at_worst:
         return f"{who} count at their worst, as 0 for good and as 1 for bad"
     return f"{who} {'is' if pending == 1 else 'are'} left out"
 

@@ -15,7 +15,7 @@ from goodarm.engine.totals import Floats, evidence_from_totals, in_chunks, inter
 from goodarm.errors import UnknownName, UnreadableTable
 from goodarm.judgement.decide import MOST, Decided, needed
 from goodarm.judgement.judgement import Arms
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.shares import Shares
 from goodarm.judgement.sources._base import Sums
 from goodarm.judgement.totals import segment_numbers
@@ -52,7 +52,7 @@ def control_of(control: str, sums: Sums, title: str) -> np.ndarray[Any, np.dtype
 
 
 def decide_versus(
-    question: Question,
+    options: LogOptions,
     pulls: Floats,
     totals: Floats,
     control_pulls: float,
@@ -64,13 +64,13 @@ def decide_versus(
 
     offset : log(K w), where w is the arm's share of delta; 0 if all shares are equal
     """
-    margin = question.asked.bar
-    problem = question.asked.problem(arms, question.delta, question.scale.family)
+    margin = options.question.bar
+    problem = options.question.problem(arms, options.delta, options.scale.family)
     mean = control_total / control_pulls
     paired = as_if_paired(pulls, totals, mean)
     values = (control_pulls, mean)
     for_good, for_bad = evidence_from_totals(versus, pulls, paired, problem.bar, values, DIFFERENCES)
-    levels = needed(question.criterion, (for_good, for_bad), problem, offset)
+    levels = needed(options.criterion, (for_good, for_bad), problem, offset)
     low, high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[0], values, DIFFERENCES)
     if (levels.now[1] != levels.now[0]).any():
         high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[1], values, DIFFERENCES)[1]
@@ -84,13 +84,13 @@ def decide_versus(
 
 
 def decide_by_squares(
-    question: Question, arms: Moments, control: Moments, count: int, offset: Floats | float = 0.0
+    options: LogOptions, arms: Moments, control: Moments, count: int, offset: Floats | float = 0.0
 ) -> Decided:
     """The same by counts, sums and sums of squares."""
-    margin = question.asked.bar
-    problem = question.asked.problem(count, question.delta, question.scale.family)
+    margin = options.question.bar
+    problem = options.question.problem(count, options.delta, options.scale.family)
     for_good, for_bad = against_control_by_squares(arms, control, margin)
-    levels = needed(question.criterion, (for_good, for_bad), problem, offset)
+    levels = needed(options.criterion, (for_good, for_bad), problem, offset)
     verdict, evidence = levels.decided(for_good, for_bad)
     difference = arms.total / arms.pulls - control.total / control.pulls
     low = _least(arms, control, difference, levels.now[0])
@@ -230,7 +230,7 @@ def _loop(fast: bool) -> Callable[..., None]:
 
 
 def decide_segments(
-    question: Question, sums: Sums, judged: NDArray[np.bool_], shares: Shares
+    options: LogOptions, sums: Sums, judged: NDArray[np.bool_], shares: Shares
 ) -> tuple[Arms, tuple[str, ...]]:
     """Judge each segment's arms against its control. Means and intervals are of the difference."""
     totals = np.clip(sums.total, 0.0, sums.pulls)
@@ -244,45 +244,45 @@ def decide_segments(
         which = np.flatnonzero(here & (sums.pulls > 0.0) & (sums.pulls[control] > 0.0))
         waiting = np.setdiff1d(np.flatnonzero(here), which)
         unknown, none = np.full(waiting.size, math.nan), np.zeros(waiting.size)
-        widest = np.full(waiting.size, question.scale.length)
+        widest = np.full(waiting.size, options.scale.length)
         parts.append((waiting, unknown, -widest, widest, none.astype(np.int8), none, unknown))
         if which.size == 0:
             continue
-        if question.by_squares:
+        if options.by_squares:
             assert sums.squares is not None
             seen = Moments(
                 sums.pulls, totals, np.clip(sums.squares, np.square(totals) / np.maximum(sums.pulls, 1.0), totals)
             )
             mine, other = (Moments(*(each[rows] for each in seen)) for rows in (which, [control]))
-            found = decide_by_squares(question, mine, other, arms, offset[which])
+            found = decide_by_squares(options, mine, other, arms, offset[which])
         else:
             found = decide_versus(
-                question, sums.pulls[which], totals[which], sums.pulls[control], totals[control], arms, offset[which]
+                options, sums.pulls[which], totals[which], sums.pulls[control], totals[control], arms, offset[which]
             )
-        own = [(2.0 * each - 1.0) * question.scale.length for each in (found.mean, found.low, found.high)]
+        own = [(2.0 * each - 1.0) * options.scale.length for each in (found.mean, found.low, found.high)]
         parts.append((which, *map(np.asarray, own), found.verdict, found.evidence, found.needs))
     which, mean, low, high, verdict, evidence, needs = (np.concatenate(each) for each in zip(*parts, strict=True))
     note = (
-        f"mean and interval are those of the difference from {visible(str(question.versus))}; rows needed are rows of "
+        f"mean and interval are those of the difference from {visible(str(options.versus))}; rows needed are rows of "
         "the arm, if the control grows in proportion"
     )
     keys = tuple(key[which] for key in sums.segment)
     found_arms = Arms(keys, sums.arm[which], sums.pulls[which], mean, low, high, verdict, evidence, needs)
-    return found_arms, (note, *_power(question, sums, judged, found_arms))
+    return found_arms, (note, *_power(options, sums, judged, found_arms))
 
 
-def _power(question: Question, sums: Sums, judged: NDArray[np.bool_], found: Arms) -> tuple[str, ...]:
+def _power(options: LogOptions, sums: Sums, judged: NDArray[np.bool_], found: Arms) -> tuple[str, ...]:
     """A note on the rewards that lifts of the control's mean need, if arms are undecided and there is one control."""
     controls = np.flatnonzero(~judged)
-    if controls.size != 1 or not question.by_squares or question.margin or not (found.verdict == 0).any():
+    if controls.size != 1 or not options.by_squares or options.margin or not (found.verdict == 0).any():
         return ()
     assert sums.squares is not None
     control = Moments(*(np.atleast_1d(each[controls[0]]) for each in (sums.pulls, sums.total, sums.squares)))
-    if control.pulls[0] < FEWEST or control.total[0] <= 0.0 or question.scale.low != 0.0:
+    if control.pulls[0] < FEWEST or control.total[0] <= 0.0 or options.scale.low != 0.0:
         return ()
-    problem = question.asked.problem(int(judged.sum()), question.delta, question.scale.family)
+    problem = options.question.problem(int(judged.sum()), options.delta, options.scale.family)
     needed = [f"{_rounded(n):,.0f}" for n in rewards_for_lifts(control, problem.bar.budget, LIFTS)]
-    lifts, name, counted = [f"{lift:.0%}" for lift in LIFTS], visible(str(question.versus)), visible(question.counted)
+    lifts, name, counted = [f"{lift:.0%}" for lift in LIFTS], visible(str(options.versus)), visible(options.counted)
     return (
         f"by the spread of the rewards of {name}, an arm whose mean is {_either(lifts)} higher is called better after "
         f"about {_either(needed)} {counted}, with as many of {name}",

@@ -33,7 +33,7 @@ from goodarm.errors import UnreadableTable
 from goodarm.judgement.decide import Decided, Look, needed, open_units, placed, rows_until
 from goodarm.judgement.judgement import Arms
 from goodarm.judgement.log_columns import LogColumns
-from goodarm.judgement.question import BY_TOTALS, Question
+from goodarm.judgement.options import BY_TOTALS, LogOptions
 from goodarm.judgement.shares import Shares
 from goodarm.judgement.sources._base import Sums
 from goodarm.judgement.totals import FALSE_ALARMS
@@ -74,7 +74,7 @@ def decide_weighted(look: Look, rows: Floats, totals: Floats, weights: Floats, m
     threshold = np.full(rows.shape, problem.threshold)
     worst = {side: (rows + pending, totals + (side < 0.0) * pending, weights + pending) for side in (1.0, -1.0)}
     for_good, for_bad = (log_evidence(side, *worst[side], threshold, most) for side in (1.0, -1.0))
-    levels = needed(look.question.criterion, (for_good, for_bad), look.problem, look.offset)
+    levels = needed(look.options.criterion, (for_good, for_bad), look.problem, look.offset)
     verdict, evidence = levels.decided(for_good, for_bad)
     mean = np.divide(totals, weights, out=np.full(rows.shape, np.nan), where=weights > 0.0)
     low, high = (
@@ -118,42 +118,42 @@ def _more(
     return rows_until(enough, rows)
 
 
-def decide_ratios(question: Question, columns: LogColumns, sums: Sums, shares: Shares) -> tuple[Arms, tuple[str, ...]]:
+def decide_ratios(options: LogOptions, columns: LogColumns, sums: Sums, shares: Shares) -> tuple[Arms, tuple[str, ...]]:
     """Arms whose mean is a ratio of weighted rewards and weights."""
     assert sums.weight is not None
     notes: tuple[str, ...] = ()
     rows, most = sums.pulls, 1.0
-    if question.propensity is not None:
+    if options.propensity is not None:
         assert sums.around is not None
-        notes, rows = _check_propensities(question, columns, sums), sums.around
-        most = 1.0 / float(question.cap or 1.0)
+        notes, rows = _check_propensities(options, columns, sums), sums.around
+        most = 1.0 / float(options.cap or 1.0)
     else:
-        notes = _power(question, columns, sums)
-    look = Look(question, question.problem(sums.arm.size), shares.offset, open_units(question, sums))
+        notes = _power(options, columns, sums)
+    look = Look(options, options.problem(sums.arm.size), shares.offset, open_units(options, sums))
     found = decide_weighted(look, rows, sums.total, sums.weight, most)
-    return placed(question, sums, found), notes
+    return placed(options, sums, found), notes
 
 
-def _power(question: Question, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
+def _power(options: LogOptions, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
     """A note on units that are far smaller than the limit D, with r rows on average.
 
     A unit adds at most g r/D (mean - t) of evidence at a cost of g^2 t (1 - t)/2, since E b is bounded by 1: the best g
     gives (r/D)^2 times the evidence of units with D rows.
     """
     assert sums.weight is not None
-    units, limit = float(sums.pulls.sum()), float(question.unit_limit or 1.0)
+    units, limit = float(sums.pulls.sum()), float(options.unit_limit or 1.0)
     share = float(sums.weight.sum()) / units if units else 0.0
     if not 0.0 < share < CROWDED:
         return ()
-    what = "rows" if question.denominator is None else columns.denominator
+    what = "rows" if options.denominator is None else columns.denominator
     return (
         f"a {columns.unit} has {share * limit:.2g} {what} on average and may have {limit:g}. For the same evidence "
-        f"this takes about {share**-2:,.0f} times as many {question.counted} as if each had {limit:g}. Lower "
-        f"`unit_limit` if none can have as many, or judge the mean over {question.counted}: `per_unit='mean'`",
+        f"this takes about {share**-2:,.0f} times as many {options.counted} as if each had {limit:g}. Lower "
+        f"`unit_limit` if none can have as many, or judge the mean over {options.counted}: `per_unit='mean'`",
     )
 
 
-def _check_propensities(question: Question, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
+def _check_propensities(options: LogOptions, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
     """Refuse propensities that are below 1/cap or impossible; returns notes on the scope of the verdicts.
 
     On average, the weights 1/p of an arm's rows sum to the number of rows in which it could be shown. A sum larger than
@@ -162,7 +162,7 @@ def _check_propensities(question: Question, columns: LogColumns, sums: Sums) -> 
     assert sums.weight is not None
     assert sums.capped is not None
     assert sums.around is not None
-    cap, rows = float(question.cap or 1.0), sums.around
+    cap, rows = float(options.cap or 1.0), sums.around
     if sums.capped.sum() > 0:
         raise UnreadableTable(
             f"{int(sums.capped.sum()):,} values of {columns.propensity} are below 1/cap = {1.0 / cap:.4g}: their "

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from goodarm.arguments import plural
 from goodarm.forecast import Forecast
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.question import Amounts
 from goodarm.rules.identification.gap_mixture import is_certain
 
@@ -23,9 +23,9 @@ LOOKS = f"Earlier looks at the data do not matter. {INTERVALS}"
 """Note on repeated looks and intervals."""
 
 
-def looks(question: Question) -> str:
+def looks(options: LogOptions) -> str:
     """The note for a question. Units without a window may grow between looks, so earlier looks may matter then."""
-    growing = question.unit is not None and question.window is None and question.case is None
+    growing = options.unit is not None and options.window is None and options.case is None
     return INTERVALS if growing else LOOKS
 
 
@@ -50,39 +50,39 @@ class Doubt(str):
         return self.removeprefix("WARNING: "), self.condition
 
 
-def conditions(question: Question, case: str, arms: int, unit: str | None = None) -> tuple[str, ...]:
+def conditions(options: LogOptions, case: str, arms: int, unit: str | None = None) -> tuple[str, ...]:
     """Conditions under which the verdicts are certified, which a log can't show.
 
     case : division of delta among the arms, see `goodarm.judgement.shares`
     unit : the column whose values are the independent units, if one was given
     """
     news = "each row is new information: no user, session or machine has several rows. If they do, give `unit=COLUMN`"
-    if question.case is not None:
-        news = f"the question is about these {question.cases:,} cases; an arm that lacks some has drawn at random"
+    if options.case is not None:
+        news = f"the question is about these {options.cases:,} cases; an arm that lacks some has drawn at random"
     elif unit is not None:
         whole = "and no more rows of it will come"
-        if question.window is not None:
+        if options.window is not None:
             whole = "within its window, and the log has every row up to its last time"
         news = f"each {visible(unit)} is new information, {whole}"
-    assumed = (question.scale.family.assumption,) if question.scale.family.assumption else ()
-    cut = (f"the cap of {question.scale.high:g} was fixed before anybody looked at these rewards",)
-    placed = question.order or question.drawn
+    assumed = (options.scale.family.assumption,) if options.scale.family.assumption else ()
+    cut = (f"the cap of {options.scale.high:g} was fixed before anyone looked at these rewards",)
+    placed = options.order or options.drawn
     in_time = (f"rows enter the log in the order of {placed}, and every look had all rows of its last one",)
     return (
         *assumed,
-        *(cut if question.scale.cut else ()),
-        f"{question.asked.labels.fixed} fixed before anybody looked at these rewards",
+        *(cut if options.scale.cut else ()),
+        f"{options.question.labels.fixed} fixed before anyone looked at these rewards",
         news,
-        *(("arms do not compete with the control for the same reward",) if question.asked.references else ()),
+        *(("arms do not compete with the control for the same reward",) if options.question.references else ()),
         "no row was left out because of its reward"
-        + (", or of the arm that was shown" if question.propensity is not None else ""),
+        + (", or of the arm that was shown" if options.propensity is not None else ""),
         "which arm was shown did not depend on the reward being judged; it may depend on the past",
         *(in_time if placed is not None else ()),
         {
             "fixed": f"the set of arms was fixed in advance: every look had all {arms:,} of them. If arms may come "
             "later, give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
-            "max-arms": f"at most {question.max_arms or 0:,} arms are ever judged, as was said before the first look",
-            "ledger": f"every look used the ledger {question.ledger}, and which arms the first look had did not "
+            "max-arms": f"at most {options.max_arms or 0:,} arms are ever judged, as was said before the first look",
+            "ledger": f"every look used the ledger {options.ledger}, and which arms the first look had did not "
             "depend on their rewards",
             "by-appearance": "arms of the same moment were chosen together, and rows enter the log in the order of "
             "their time; any number of arms may come later",
@@ -101,56 +101,56 @@ def figure_words(value: float, unit: str) -> str:
     return f"{100.0 * value:.3g}{unit}" if unit else f"{value:.4g}"
 
 
-def amount(value: float, question: Question) -> str:
+def amount(value: float, options: LogOptions) -> str:
     """A mean or a bar in words: in percent for rewards in [0, 1], otherwise the number.
 
-    >>> amount(0.02, Question(threshold=0.02))
+    >>> amount(0.02, LogOptions(threshold=0.02))
     '2%'
     """
-    return figure_words(value, "%" if _are_shares(question) else "")
+    return figure_words(value, "%" if _are_shares(options) else "")
 
 
-def estimate(value: float, question: Question) -> str:
+def estimate(value: float, options: LogOptions) -> str:
     """The estimate in words: a mean, or a difference from the control (in percentage points for shares).
 
-    >>> estimate(0.02, Question(threshold=0.02)), estimate(0.02, Question(versus="now"))
+    >>> estimate(0.02, LogOptions(threshold=0.02)), estimate(0.02, LogOptions(versus="now"))
     ('2%', '2 pp')
     """
-    if question.kind.differences and _are_shares(question):
+    if options.kind.differences and _are_shares(options):
         return figure_words(value, " pp")
-    return amount(value, question)
+    return amount(value, options)
 
 
-def _are_shares(question: Question) -> bool:
-    return question.scale.bounded and not question.scale.moved
+def _are_shares(options: LogOptions) -> bool:
+    return options.scale.bounded and not options.scale.moved
 
 
-def interval(low: float, high: float, question: Question) -> str:
+def interval(low: float, high: float, options: LogOptions) -> str:
     """Both ends of an interval; a long unit is written once.
 
-    >>> interval(0.01, 0.03, Question(threshold=0.02)), interval(-0.01, 0.03, Question(versus="now"))
+    >>> interval(0.01, 0.03, LogOptions(threshold=0.02)), interval(-0.01, 0.03, LogOptions(versus="now"))
     ('1% to 3%', '-1 to 3 pp')
-    >>> interval(0.01, math.inf, Question(threshold=0.02)), interval(math.nan, 1.0, Question(threshold=0.02))
+    >>> interval(0.01, math.inf, LogOptions(threshold=0.02)), interval(math.nan, 1.0, LogOptions(threshold=0.02))
     ('1% or more', 'unknown')
     """
     if math.isnan(low) or math.isnan(high) or (low == -math.inf and high == math.inf):
         return "unknown"
     if high == math.inf:
-        return f"{estimate(low, question)} or more"
+        return f"{estimate(low, options)} or more"
     if low == -math.inf:
-        return f"{estimate(high, question)} or less"
-    first, last = estimate(low, question), estimate(high, question)
+        return f"{estimate(high, options)} or less"
+    first, last = estimate(low, options), estimate(high, options)
     return f"{first.removesuffix(' pp') if last.endswith(' pp') else first} to {last}"
 
 
-def amounts_of(question: Question) -> Amounts:
+def amounts_of(options: LogOptions) -> Amounts:
     """Writes numbers from the rule's scale in the log's units; differences of shares in percentage points."""
-    scale = question.scale
+    scale = options.scale
     if scale.bounded and not scale.moved:
-        return Amounts(lambda mean: amount(mean, question), lambda difference: f"{100.0 * difference:.3g} pp")
+        return Amounts(lambda mean: amount(mean, options), lambda difference: f"{100.0 * difference:.3g} pp")
     return Amounts(
-        lambda mean: amount(scale.start + scale.length * mean, question),
-        lambda difference: amount(scale.length * difference, question),
+        lambda mean: amount(scale.start + scale.length * mean, options),
+        lambda difference: amount(scale.length * difference, options),
     )
 
 
@@ -192,22 +192,22 @@ def rounded(value: float) -> str:
     return f"{float(f'{value:.2g}'):,.0f}"
 
 
-def sentence(verdict: NDArray[np.int8], forecast: Forecast | None, noun: str, question: Question) -> str:
+def sentence(verdict: NDArray[np.int8], forecast: Forecast | None, noun: str, options: LogOptions) -> str:
     """The answer in words, with the forecast of further rows if there is one.
 
     >>> verdict = np.array([1, -1, 0, 0])
-    >>> sentence(verdict, Forecast(30_000.0, 12_345.0, 91_000.0), "creatives", Question(threshold=0.02))
+    >>> sentence(verdict, Forecast(30_000.0, 12_345.0, 91_000.0), "creatives", LogOptions(threshold=0.02))
     '1 of 4 creatives is above 2%, 1 below, 2 undecided; 12,000 to 91,000 more rows would decide half of those'
-    >>> sentence(verdict, None, "creatives", Question(threshold=0.02))
+    >>> sentence(verdict, None, "creatives", LogOptions(threshold=0.02))
     '1 of 4 creatives is above 2%, 1 below, 2 undecided'
     """
     good, bad, waiting = (int((verdict == value).sum()) for value in (1, -1, 0))
     verb = "is" if good == 1 else "are"
-    above, below = (visible(part) for part in question.asked.phrases(amounts_of(question)))
+    above, below = (visible(part) for part in options.question.phrases(amounts_of(options)))
     said = f"{good:,} of {verdict.size:,} {noun} {verb} {above}, {bad:,} {below}, {waiting:,} undecided"
     if forecast is not None:
         those = "it" if waiting == 1 else "half of those"
-        said += f"; {between(forecast)} more {visible(question.counted)} would decide {those}"
+        said += f"; {between(forecast)} more {visible(options.counted)} would decide {those}"
     return said
 
 
@@ -235,15 +235,15 @@ def _joins(character: str) -> bool:
     return character in "\u200d\ufe0f"
 
 
-def shared_budget(arms: int, segments: int, question: Question) -> str:
+def shared_budget(arms: int, segments: int, options: LogOptions) -> str:
     """The use of the error budget, in words."""
     of = plural(arms, "arm") + (f" in {segments:,} segments" if segments > 1 else "")
-    if question.criterion.value == "fdr":
+    if options.criterion.value == "fdr":
         return (
-            f"delta {question.delta:g} bounds the expected share of wrong ones among all arms called good, and among "
+            f"delta {options.delta:g} bounds the expected share of wrong ones among all arms called good, and among "
             f"all called bad, over {of}"
         )
-    return f"delta {question.delta:g} bounds the probability that any verdict is wrong; it is shared over {of}"
+    return f"delta {options.delta:g} bounds the probability that any verdict is wrong; it is shared over {of}"
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

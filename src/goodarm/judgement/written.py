@@ -87,7 +87,7 @@ class Written(ABC):
 
     @property
     @abstractmethod
-    def asked(self) -> Question:
+    def question(self) -> Question:
         """The question about each arm."""
 
     @property
@@ -125,12 +125,12 @@ class Written(ABC):
     @property
     def words(self) -> dict[int, str]:
         """The verdicts in the words of the question."""
-        return {sign: self.asked.word(sign) for sign in VERDICTS}
+        return {sign: self.question.word(sign) for sign in VERDICTS}
 
     @property
     def verdict_labels(self) -> dict[int, str]:
         """The same for the page and the figure."""
-        return {sign: self.asked.label(sign) for sign in VERDICTS}
+        return {sign: self.question.label(sign) for sign in VERDICTS}
 
     def columns(self) -> dict[str, Any]:
         """The table as a dict of columns."""

@@ -90,7 +90,7 @@ def family_from_rows(
     within = float(((x - (s / n)[which]) ** 2).sum() / max(x.size - labels.size, 1))
     if not within > 0.0:
         raise InvalidValue(
-            "no arm of the log has two different rewards: their noise can't be told. Log more rewards per arm."
+            "no arm of the log has two different rewards: their noise can't be estimated. Log more rewards per arm."
         )
     mean, variance = _spread(n, s / n, within)
     variance = min(variance, 0.5 * mean * (1.0 - mean))

@@ -43,7 +43,7 @@ def gains(
     ['dgai', 'value']
     """
     if learned.started is None:
-        raise InvalidValue("this policy does not say what it was learned from: learn it again.")
+        raise InvalidValue("this policy does not record its training environment. Learn it again.")
     spec = learned.started
     others = [spec.policy, *_default(spec.policy)]
     found = compare(

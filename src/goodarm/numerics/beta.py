@@ -94,7 +94,7 @@ def log_beta_kernel(x: float, y: float, a: float, b: float) -> float:
     """Logarithm of x^a y^b / B(a, b), the density of logit X when X is Beta(a, b); x + y = 1, both > 0.
 
     Saddle-point form: log(ab/(2 pi n))/2 - D(a, nx) - D(b, ny) - w(a) - w(b) + w(n), n = a + b, D the deviance.
-    It has an error of a few units in the last place of its own size, where a log x + b log y - log B has one of those
+    Its error is a few units in the last place of the result, whereas a log x + b log y - log B has the rounding errors
     of terms that may be 1e7 times larger.
 
     >>> round(math.exp(log_beta_kernel(0.5, 0.5, 2.0, 3.0)), 12)  # 12 / 32

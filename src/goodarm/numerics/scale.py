@@ -1,4 +1,4 @@
-"""Evidence that rewards scatter more, or have heavier tails, than was declared of them."""
+"""Evidence that rewards scatter more, or have heavier tails, than declared."""
 
 import math
 from typing import Any

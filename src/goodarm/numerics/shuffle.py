@@ -47,7 +47,7 @@ def shuffled_cards(place: int, size: int, key: int) -> int:
 def shuffled_pairs(place: int, size: int, key: int) -> int:
     """A Feistel network on pairs (l, r) with l < a and r < b, a b >= size: in turn l += F(r) mod a, r += F(l) mod b.
 
-    F is a hash. A pair that stands for no thing is sent through the network again, until one does; few stand for none.
+    F is a hash. Pairs outside the range go through the network again until they fall inside; few are outside.
     a is even: turns of an odd number of things are even permutations, and would leave out half of all orders.
 
     Reference: Black & Rogaway 2002, Ciphers with arbitrary finite domains, CT-RSA.

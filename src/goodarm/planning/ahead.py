@@ -24,7 +24,7 @@ from goodarm.planning.outlook import Outlook
 from goodarm.planning.players import Campaigns, Limit, Progress
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Cases, Problem
-from goodarm.question import BarsGiven
+from goodarm.question import BarsGiven, Question
 from goodarm.simulation.runs import Estimate
 from goodarm.simulation.specification import CostsGiven
 
@@ -51,11 +51,12 @@ class CampaignPlan:
     costs     : cost of a sample of each arm, a control last, where costs differ; empty otherwise
     money     : the budget where costs differ
     lower_cost : cost of the samples of the lower bound; None if only samples are counted
-    question  : the question; `threshold` is the mean that an arm must reach, None with several bars
+    planned   : the question with the assumptions about it; `threshold` is the mean that an arm must reach, None with
+                several bars
     """
 
     arms: int
-    question: PlannedQuestion
+    planned: PlannedQuestion
     delta: float
     means: str
     policy: str
@@ -76,24 +77,28 @@ class CampaignPlan:
     lower_cost: float | None = None
 
     @property
+    def question(self) -> Question:
+        """The question, with made-up ids for its reference arms."""
+        return self.planned.question
+
+    @property
     def threshold(self) -> float | None:
-        return None if self.bars else self.question.bar
+        return self.planned.threshold
 
     @property
     def bars(self) -> list[dict[str, Any]]:
         """The bar of each metric, where there are several bars; otherwise empty."""
-        found: list[dict[str, Any]] = self.question.question.as_json().get("bars", [])
-        return found
+        return self.planned.bars
 
     @property
     def control(self) -> float | None:
         """The expected mean of the control that arms are compared with, if there is one."""
-        return self.question.control
+        return self.planned.control
 
     @property
     def cases(self) -> int | None:
         """Number of cases of the fixed test set, if there is one."""
-        return self.question.cases
+        return self.planned.cases
 
     @property
     def full_evaluation(self) -> int | None:
@@ -103,7 +108,7 @@ class CampaignPlan:
     @property
     def margin(self) -> float:
         """The margin over the control; 0 without one."""
-        return float(self.question.question.as_json().get("margin", 0.0))
+        return self.planned.margin
 
     def __str__(self) -> str:
         return "\n".join(_report("plan_text").in_words(self))
@@ -188,36 +193,36 @@ def plan(
     >>> made.asked.decided.mean, made.asked.money.end.median > made.asked.end.median
     (1.0, True)
     """
-    question = planned_question(threshold, control, checked_number("margin", percentage(margin)), cases, bars)
+    planned = planned_question(threshold, control, checked_number("margin", percentage(margin)), cases, bars)
     rewards = Bounded() if cases is None else Cases(cases)
-    question.problem(1, delta, rewards)  # report a wrong threshold or delta first
-    guess = question.guess(arms, gap, means, prior)
-    question.check_arms(guess.arms)
-    prices = prices_of(cost, guess, question.question)
+    planned.problem(1, delta, rewards)  # report a wrong threshold or delta first
+    guess = planned.guess(arms, gap, means, prior)
+    planned.check_arms(guess.arms)
+    prices = prices_of(cost, guess, planned.question)
     samples, money = prices.samples(budget), prices.money(budget)
-    problem = question.problem(guess.arms, delta, rewards)
+    problem = planned.problem(guess.arms, delta, rewards)
     check_numbers(samples, runs)
     draws = draws_of(guess)
-    last_round = samples or question.last_round(problem, draws)
+    last_round = samples or planned.last_round(problem, draws)
     if money is not None:
         last_round = int(min(money / min(prices.each), LARGEST))
     if cases is not None:
         last_round = min(last_round, guess.arms * cases)
-    many = runs or question.runs(guess.arms, last_round, prices)
-    made = question.policy(policy, guess, prices, last_round, seed, delta)
+    many = runs or planned.runs(guess.arms, last_round, prices)
+    made = planned.policy(policy, guess, prices, last_round, seed, delta)
     limit = Limit(last_round, math.inf if money is None else money)
-    enough = last_round >= guess.arms + len(question.question.references) and limit.money >= sum(prices.each)
-    player = question.player(Campaigns(guess, made, prices, many, seed, workers, progress))
-    outlooks = player.outlooks(question.settings(guess, problem) if enough else [], limit, draws)
-    if question.doubles and (samples or money) and outlooks and _falls_short(outlooks[0]):
+    enough = last_round >= guess.arms + len(planned.question.references) and limit.money >= sum(prices.each)
+    player = planned.player(Campaigns(guess, made, prices, many, seed, workers, progress))
+    outlooks = player.outlooks(planned.settings(guess, problem) if enough else [], limit, draws)
+    if planned.doubles and (samples or money) and outlooks and _falls_short(outlooks[0]):
         twice = f"budget {2 * money:,.10g}" if money else f"budget {2 * last_round:,}"
         unit = " samples" if prices.equal is not None else ""
         outlooks += player.outlooks([(twice + unit, problem)], Limit(2 * last_round, 2.0 * limit.money), draws)
-    bound = question.median_bound(draws, problem)
-    lower_cost = question.median_bound(draws, problem, prices.of_arms(guess.arms)) if prices.known else None
+    bound = planned.median_bound(draws, problem)
+    lower_cost = planned.median_bound(draws, problem, prices.of_arms(guess.arms)) if prices.known else None
     return CampaignPlan(
         arms=guess.arms,
-        question=question,
+        planned=planned,
         delta=delta,
         means=guess.words,
         policy=made.name,
@@ -227,11 +232,11 @@ def plan(
         runs=many,
         seed=seed,
         lower_bound=bound,
-        arm_bound=quartiles(question, draws, problem),
+        arm_bound=quartiles(planned, draws, problem),
         possible=(samples is None or samples >= bound) and (money is None or lower_cost is None or money >= lower_cost),
         asked=outlooks[0] if outlooks else None,
         alternatives=tuple(outlooks[1:]),
-        notes=tuple(notes_on(question, draws, problem, Purse(samples, money, prices), last_round, outlooks[:1])),
+        notes=tuple(notes_on(planned, draws, problem, Purse(samples, money, prices), last_round, outlooks[:1])),
         cost=prices.equal,
         costs=prices.each,
         money=money,
@@ -263,17 +268,17 @@ def draws_of(guess: MeansGuess) -> list[Floats]:
     return [guess.draw(generator) for _ in range(min(DRAWS, max(FEWEST_DRAWS, MEANS_TO_DRAW // guess.arms)))]
 
 
-def quartiles(question: PlannedQuestion, draws: list[Floats], problem: Problem) -> tuple[float, float, float]:
+def quartiles(planned: PlannedQuestion, draws: list[Floats], problem: Problem) -> tuple[float, float, float]:
     """Quartiles over the arms of all draws, by rank, since an arm on the threshold costs inf."""
     if isinstance(problem.rewards, Cases):
         return 0.0, 0.0, 0.0
-    bounds = np.sort(np.concatenate([question.pulls_bounds(means, problem) for means in draws[:20]]))
+    bounds = np.sort(np.concatenate([planned.pulls_bounds(means, problem) for means in draws[:20]]))
     low, median, high = (float(bounds[int(q * (bounds.size - 1))]) for q in (0.25, 0.5, 0.75))
     return low, median, high
 
 
 def notes_on(
-    question: PlannedQuestion,
+    planned: PlannedQuestion,
     draws: list[Floats],
     problem: Problem,
     purse: Purse,
@@ -284,15 +289,14 @@ def notes_on(
     notes = []
     if isinstance(problem.rewards, Cases):
         pass  # its last case decides every arm
-    elif any((question.information(means, problem) == 0.0).any() for means in draws):
-        bar = "the threshold" if question.question.bar else "its bar"
-        notes.append(f"An arm whose mean equals {bar} can't be decided by any number of pulls.")
+    elif any((planned.information(means, problem) == 0.0).any() for means in draws):
+        notes.append(f"An arm whose mean equals {planned.bar_words} can't be decided by any number of pulls.")
     elif len(draws) > 1:
         notes.append(
             "Means from a prior can lie arbitrarily near to the threshold, and such arms stay undecided: plan for a "
             "share of the good arms, not for a verdict on every arm. Lower bounds are medians over draws of the means."
         )
-    notes += purse.notes(question, draws, problem)
+    notes += purse.notes(planned, draws, problem)
     if purse.samples is None and purse.money is None and asked and asked[0].rounds is None:
         notes.append(f"Simulated for {last_round:,} rounds, not to the end. Give a `budget` to look further.")
     return notes
@@ -305,7 +309,7 @@ class Purse(NamedTuple):
     money: float | None
     prices: Prices
 
-    def notes(self, question: PlannedQuestion, draws: list[Floats], problem: Problem) -> list[str]:
+    def notes(self, planned: PlannedQuestion, draws: list[Floats], problem: Problem) -> list[str]:
         """Whether the budget is too small for one pull of each arm, or for a verdict on each."""
         budget: float | None = self.samples if self.money is None else self.money
         if budget is None:
@@ -318,10 +322,10 @@ class Purse(NamedTuple):
             if in_money:
                 few = f"a budget of {budget:,.10g} is too small: it takes {first:,.10g}"
             return [f"Impossible: {few} to pull each of the {arms:,} arms once."]
-        bound = question.median_bound(draws, problem, each)
+        bound = planned.median_bound(draws, problem, each)
         if budget >= bound:
             return []
-        best = int(np.median([payable(each * question.pulls_bounds(means, problem), budget) for means in draws]))
+        best = int(np.median([payable(each * planned.pulls_bounds(means, problem), budget) for means in draws]))
         within = f"for {budget:,.10g} of money" if in_money else f"in {budget:,} rounds"
         return [
             f"A verdict on every arm is out of reach: no policy that keeps delta = {problem.delta:g} decides all "

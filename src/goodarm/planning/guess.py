@@ -61,8 +61,8 @@ class MeansGuess:
         if cells > MOST_CELLS:
             raise InvalidValue(
                 f"a plan simulates at most {MOST_CELLS:,} cells; {self.arms:,} arms on {count:,} cases have {cells:,}. "
-                f"Plan for a sample, `arms={max(MOST_CELLS // count, 1)}`: what an arm takes grows only with the "
-                "logarithm of their number."
+                f"Plan for a sample, `arms={max(MOST_CELLS // count, 1)}`: the samples per arm grow only with the "
+                "logarithm of the number of arms."
             )
 
         def draw(generator: Generator) -> Floats:
@@ -125,8 +125,8 @@ def _checked_arms(arms: int | None) -> int:
         raise InvalidValue(f"arms must be the number of arms, at least 1; got {arms}.")
     if arms > MOST_ARMS:
         raise InvalidValue(
-            f"a plan simulates at most {MOST_ARMS:,} arms; got {arms:,}. Plan for a sample, `arms={MOST_ARMS}`: "
-            "what an arm takes grows only with the logarithm of their number."
+            f"a plan simulates at most {MOST_ARMS:,} arms; got {arms:,}. Plan for a sample, `arms={MOST_ARMS}`: the "
+            "samples per arm grow only with the logarithm of the number of arms."
         )
     return arms
 

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -69,6 +69,8 @@ class PlannedQuestion(ABC):
     cases       : number of cases of a fixed test set; None if rewards never run out
     control     : the expected mean of the control, if there is one
     bar         : the mean that an arm must reach; 0 with several bars, the smallest distance from one
+    bar_words   : the same in a sentence
+    about       : fields of a plan that only this kind has
     knowing     : further assumption of the lower bounds, in words
     most_arms   : maximum number of simulated arms; None for the common limit of plans
     doubles     : whether an insufficient budget is simulated a second time, doubled
@@ -78,6 +80,8 @@ class PlannedQuestion(ABC):
     cases: int | None = None
     control: float | None = None
 
+    bar_words: ClassVar[str] = "its bar"
+    about: ClassVar[tuple[str, ...]] = ()
     knowing: ClassVar[str] = ""
     most_arms: ClassVar[int | None] = None
     doubles: ClassVar[bool] = False
@@ -87,8 +91,23 @@ class PlannedQuestion(ABC):
         return self.question.bar
 
     @property
+    def threshold(self) -> float | None:
+        """The mean that an arm must reach, if it is one number."""
+        return self.bar
+
+    @property
+    def bars(self) -> list[dict[str, Any]]:
+        """The bar of each metric, where there are several bars."""
+        return []
+
+    @property
+    def margin(self) -> float:
+        """The margin over the control; 0 without one."""
+        return 0.0
+
+    @property
     def words(self) -> str:
-        """The bar in a sentence."""
+        """The question in a sentence."""
         return self.question.setting
 
     @abstractmethod
@@ -100,7 +119,7 @@ class PlannedQuestion(ABC):
         if self.most_arms is not None and arms > self.most_arms:
             raise InvalidValue(
                 f"a plan with {self.question.field} simulates at most {self.most_arms:,} arms; got {arms:,}. "
-                f"Plan for a sample, `arms={self.most_arms}`: what an arm takes grows only with the logarithm of their "
+                f"Plan for a sample, `arms={self.most_arms}`: the samples per arm grow only with the logarithm of the "
                 "number."
             )
 
@@ -208,6 +227,7 @@ class PlannedThreshold(PlannedQuestion):
 
     question: Threshold
 
+    bar_words: ClassVar[str] = "the threshold"
     doubles: ClassVar[bool] = True
 
     @property
@@ -294,6 +314,7 @@ class PlannedControl(PlannedQuestion):
     question: Control
     control: float = field(kw_only=True)
 
+    about: ClassVar[tuple[str, ...]] = ("control", "margin")
     knowing: ClassVar[str] = ", even if it knows the mean of the control"
     most_arms: ClassVar[int | None] = 1000
 
@@ -308,6 +329,10 @@ class PlannedControl(PlannedQuestion):
     @property
     def bar(self) -> float:
         return float(f"{self.control + self.question.margin:.12g}")
+
+    @property
+    def margin(self) -> float:
+        return self.question.margin
 
     @property
     def words(self) -> str:
@@ -361,9 +386,18 @@ class PlannedBars(PlannedQuestion):
 
     question: Bars
 
+    about: ClassVar[tuple[str, ...]] = ("bars",)
     knowing: ClassVar[str] = ", if the metrics are independent"
     most_arms: ClassVar[int | None] = 1000
     doubles: ClassVar[bool] = True
+
+    @property
+    def threshold(self) -> None:
+        return None
+
+    @property
+    def bars(self) -> list[dict[str, Any]]:
+        return [metric.as_json() for metric in self.question.metrics]
 
     def check_rewards(self, rewards: Rewards) -> None:
         if type(rewards) is not Bounded:

@@ -116,10 +116,9 @@ def _write(results: Comparison, summary: dict[str, Any], figures: dict[str, Figu
 def plan_about(made: CampaignPlan) -> dict[str, Any]:
     """Fields that identify a plan in a folder."""
     names = ["arms", "threshold", "delta", "means", "policy", "budget", "seed"]
-    compared = ["control", "margin"] if made.question.question.references else []
     on_set = ["cases"] if made.cases is not None else []
-    asked = [name for name in ("bars", "costs", "money") if getattr(made, name)]
-    return {name: getattr(made, name) for name in names + compared + on_set + asked}
+    in_money = [name for name in ("costs", "money") if getattr(made, name)]
+    return {name: getattr(made, name) for name in [*names, *made.planned.about, *on_set, *in_money]}
 
 
 def write_plan(made: CampaignPlan, folder: Path) -> list[Path]:

@@ -32,7 +32,7 @@ def outcome(found: Judgement) -> int:
 
 def markdown(found: Judgement) -> str:
     """The summary: the answer, a table of all arms, and the conditions of the verdicts."""
-    arms, question = found.arms, found.question
+    arms, options = found.arms, found.options
     lines = [
         f"### goodarm: {TITLES[outcome(found)]}",
         "",
@@ -43,23 +43,23 @@ def markdown(found: Judgement) -> str:
         "| --- | --- | --- | ---: | ---: | ---: |",
     ]
     for i in range(arms.arm.size):
-        low, high = (estimate(each, question) for each in (arms.low[i], arms.high[i]))
+        low, high = (estimate(each, options) for each in (arms.low[i], arms.high[i]))
         interval = "" if math.isnan(arms.low[i]) else f"{low} to {high}"
         verdict = int(arms.verdict[i])
         name = " / ".join(map(str, (*(key[i] for key in arms.segment), arms.arm[i])))
         word = found.verdict_labels[verdict]
         lines.append(
-            f"| {MARKS[verdict]} | {_escaped(name)} | {word} | {estimate(arms.mean[i], question)} | {interval} "
+            f"| {MARKS[verdict]} | {_escaped(name)} | {word} | {estimate(arms.mean[i], options)} | {interval} "
             f"| {int(arms.pulls[i]):,} |"
         )
-    lines += ["", f"The verdicts are {found.rule_guarantee}, at delta {question.delta:g}, if:", ""]
+    lines += ["", f"The verdicts are {found.rule_guarantee}, at delta {options.delta:g}, if:", ""]
     lines += [f"- {_escaped(each)}" for each in found.conditions]
     return "\n".join(lines) + "\n"
 
 
 def junit(found: Judgement) -> str:
     """One test case per arm: good ones pass, bad ones fail, undecided ones are errors."""
-    arms, question = found.arms, found.question
+    arms, options = found.arms, found.options
     suite = ElementTree.Element(
         "testsuite",
         name="goodarm",
@@ -71,7 +71,7 @@ def junit(found: Judgement) -> str:
         name = " / ".join(map(str, (*(key[i] for key in arms.segment), arms.arm[i])))
         case = ElementTree.SubElement(suite, "testcase", classname=_printable(found.source), name=_printable(name))
         verdict = int(arms.verdict[i])
-        said = f"mean {estimate(arms.mean[i], question)} of {int(arms.pulls[i]):,} samples; {found.guarantee}"
+        said = f"mean {estimate(arms.mean[i], options)} of {int(arms.pulls[i]):,} samples; {found.guarantee}"
         if verdict:
             ElementTree.SubElement(case, "system-out").text = said
         if verdict <= 0:

@@ -28,7 +28,7 @@ def notes(judgement: Judgement) -> Iterator[str]:
     """Conditions of the guarantee, automatic choices, and other notes; warnings follow the sentence."""
     yield f"verdicts are {judgement.rule_guarantee} if"
     yield from (f"- {visible(each)}" for each in judgement.conditions)
-    yield from (visible(note) for note in (*judgement.notes, looks(judgement.question)) if not isinstance(note, Doubt))
+    yield from (visible(note) for note in (*judgement.notes, looks(judgement.options)) if not isinstance(note, Doubt))
 
 
 def segment_lines(judgement: Judgement, most: int = EACH) -> Iterator[str]:
@@ -58,23 +58,23 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    arms, question = judgement.arms, judgement.question
-    wide, crowded = width >= WIDE, bool(judgement.by or question.kind.differences) or arms.when is not None
+    arms, options = judgement.arms, judgement.options
+    wide, crowded = width >= WIDE, bool(judgement.by or options.kind.differences) or arms.when is not None
     rows = [
         int(i) for value in (1, -1, 0) for i in np.flatnonzero(arms.verdict == value)[: None if value == 1 else each]
     ]
     cells: dict[str, Callable[[int], Text]] = {
-        visible(question.counted) if question.unit else "samples": lambda i: Text(whole(arms.pulls[i])),
-        question.asked.labels.estimate: lambda i: Text(estimate(arms.mean[i], question)),
+        visible(options.counted) if options.unit else "samples": lambda i: Text(whole(arms.pulls[i])),
+        options.question.labels.estimate: lambda i: Text(estimate(arms.mean[i], options)),
     }
     numbers = list(cells)
     if not np.isnan(arms.low).all():
-        cells["interval"] = lambda i: Text(interval(arms.low[i], arms.high[i], question))
+        cells["interval"] = lambda i: Text(interval(arms.low[i], arms.high[i], options))
     cells["verdict"] = lambda i: Text(_verdict(judgement, i), style=STYLES[int(arms.verdict[i])])
     if width >= (WIDER if crowded else WIDE):
         cells["guarantee"] = lambda i: Text(judgement.guarantee if arms.verdict[i] else "", overflow="fold")
     if wide or not crowded:
-        cells[question.needs_label] = lambda i: Text("" if arms.verdict[i] else needed(arms.needs[i]))
+        cells[options.needs_label] = lambda i: Text("" if arms.verdict[i] else needed(arms.needs[i]))
     if (when := arms.when) is not None:
         cells["known at"] = lambda i: Text("" if when[i] is None else str(when[i]))
     taken = {name: _widest(name, (cell(i).plain for i in rows)) + SPACES for name, cell in cells.items()}

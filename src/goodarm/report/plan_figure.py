@@ -53,13 +53,13 @@ def info(plan: CampaignPlan) -> PlanFigure:
         runs = "not simulated: the budget is too small to pull each arm once"
     reached = plan.asked.milestones if plan.asked else ()
     return PlanFigure(
-        f"{plan.arms:,} arms, {plan.question.words}, delta {plan.delta:g}",
+        f"{plan.arms:,} arms, {plan.planned.words}, delta {plan.delta:g}",
         f"{plan.means.split(' (a guess')[0]}\n{plan.policy} ({plan.guarantee}), {runs}",
         samples,
         [_curve(outlook, plan, samples, of_all) for outlook in outlooks],
         [(each.share, each.samples.median) for each in reached if math.isfinite(each.samples.median)],
         float(plan.budget) if plan.budget is not None and plan.budget <= 1.02 * samples[-1] else None,
-        plan.question.question.good,
+        plan.question.good,
         of_all,
     )
 

@@ -30,7 +30,7 @@ def headline(plan: CampaignPlan) -> Iterator[str]:
     if plan.costs:
         budget += f", samples cost {money(min(plan.costs))} to {money(max(plan.costs))}, by arm"
         budget += f", budget {money(plan.money)} in money" if plan.money is not None else ""
-    yield f"{counted(plan.arms, 'arm')}, {plan.question.words}, delta {plan.delta:g}{budget}; {plan.means}"
+    yield f"{counted(plan.arms, 'arm')}, {plan.planned.words}, delta {plan.delta:g}{budget}; {plan.means}"
     if plan.asked is not None:
         simulated = counted(plan.runs, "simulated campaign")
         most = f"{plan.last_round:,} samples" if plan.money is None else f"{money(plan.money)} in money"
@@ -39,7 +39,7 @@ def headline(plan: CampaignPlan) -> Iterator[str]:
 
 def answer(plan: CampaignPlan) -> Iterator[str]:
     """The main answer: samples until most good arms are found, in one campaign, and the effect of a budget."""
-    asked, kind = plan.asked, plan.question.question.good
+    asked, kind = plan.asked, plan.question.good
     if asked is None:
         return
     if not asked.milestones:
@@ -64,7 +64,7 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
 
 def _in_money(asked: Outlook, spent: Money, plan: CampaignPlan) -> str:
     """The cost of each goal in the median campaign and in most campaigns, as far as it was simulated."""
-    kind = plan.question.question.good
+    kind = plan.question.good
     shares = [f"{_share_words(each.share)} of the {kind} arms" for each in asked.milestones]
     goals = list(zip([*shares, "every verdict"], [*spent.milestones, spent.end], strict=True))
     last = "" if plan.cost is None else money(plan.last_round * plan.cost)
@@ -102,7 +102,7 @@ def rest(plan: CampaignPlan) -> Iterator[str]:
     spread = "" if low == high else f" ({low} to {high} for the middle half of the arms)"
     yield (
         f"For a verdict on every arm any policy needs on average at least {_bound(plan.lower_bound)} samples, "
-        f"{median} for the median arm{spread}{plan.question.knowing}."
+        f"{median} for the median arm{spread}{plan.planned.knowing}."
     )
     if plan.costs and plan.lower_cost is not None:
         yield f"In money that is at least {money(plan.lower_cost) if math.isfinite(plan.lower_cost) else 'infinite'}."
@@ -141,7 +141,7 @@ def table(plan: CampaignPlan) -> Table:
 
 def as_json(made: CampaignPlan) -> dict[str, Any]:
     """Everything except the individual verdicts."""
-    names = [each.name for each in fields(made) if each.name != "question"]
+    names = [each.name for each in fields(made) if each.name != "planned"]
     shown = {
         name: getattr(made, name)
         for name in [*names, "threshold", "bars", "control", "margin", "cases", "full_evaluation"]

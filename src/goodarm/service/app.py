@@ -49,7 +49,7 @@ STATUS = {
 PARENT_SECONDS = 0.5
 """Seconds between two checks that the parent process is alive."""
 ORPHAN_SECONDS = 5.0
-"""Maximum seconds for a worker without a parent to stop by itself."""
+"""Maximum number of seconds that an orphaned worker has to stop by itself."""
 MEASURE_SECONDS = 1.0
 log = logging.getLogger("goodarm.service")
 
@@ -218,11 +218,11 @@ class Rest:
         path: str = scope["path"]
         allowed = self._allowed(path)
         if allowed:
-            detail = f"{scope['method']} is not possible here; {' and '.join(allowed)} would be."
+            detail = f"{scope['method']} is not allowed here; use {' or '.join(allowed)}."
             await problems.answer(405, "http", detail, {"Allow": ", ".join(allowed)})(scope, receive, send)
         elif path.startswith("/api/") or self._static is None:
             await problems.answer(
-                404, "http", "There is nothing at this address; /api/v1/openapi.json lists what there is."
+                404, "http", "There is nothing at this address. /api/v1/openapi.json lists all addresses."
             )(scope, receive, send)
         else:
             await self._static(scope, receive, send)

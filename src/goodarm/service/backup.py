@@ -31,7 +31,7 @@ KEPT = {
     "goodarm_tokens": ("id", "name", "role", "hash", "created_at", "used_at", "revoked_at"),
     "goodarm_webhooks": ("id", "campaign", "url", "secret", "after_number", "created_at", "ended_at"),
 }
-"""The service's tables that a backup has, with their columns. Sessions are left out: browsers log in again."""
+"""The service's tables in a backup, with their columns. Sessions are left out: browsers log in again."""
 
 
 ROLLBACK = b"\x01\x01"
@@ -48,7 +48,7 @@ class Copied(NamedTuple):
 
 
 def backup(store: str, file: str | Path) -> Copied:
-    """Copy a store to a file, whole or not at all; every chain is verified on the way."""
+    """Copy a store to a file, completely or not at all. The copy verifies every chain."""
     target = Path(file)
     _refuse_store(target)
     with _opened(store, create=False) as (source, side), _whole(target) as part:
@@ -87,7 +87,7 @@ def restore(file: str | Path, store: str) -> Copied:
                 shown = without_password(store)
                 raise Refused(f"{shown} has campaigns, tokens or webhooks already. Restore to an empty store.")
             if rows["goodarm_tokens"]:
-                side.guard()  # before a server could use the store
+                side.guard()  # before any server can use the store
             with target.transaction(None):
                 campaigns, entries = _copy(kept, target)
                 side.load([(_insert(table), found) for table, found in rows.items()])
@@ -138,7 +138,7 @@ def _rows(file: Path, table: str) -> list[tuple[Any, ...]]:
             return connection.execute(f"select {', '.join(KEPT[table])} from {table}").fetchall()
         except sqlite3.Error as error:
             raise InvalidValue(
-                f"{file} is a store and no backup ({error}). Name a file that `goodarm backup` has written."
+                f"{file} is a store, not a backup ({error}). Name a file that `goodarm backup` has written."
             ) from None
 
 
@@ -160,4 +160,4 @@ def _whole(target: Path) -> Iterator[Path]:
                 os.fsync(file.fileno())
             os.replace(part, target)
     except OSError as error:
-        raise UnusableStore(f"{target} can't be written: {error}. Nothing was left behind.") from None
+        raise UnusableStore(f"{target} can't be written: {error}. No partial file was left.") from None

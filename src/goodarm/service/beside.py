@@ -18,7 +18,7 @@ T = TypeVar("T")
 AT_ONCE = 2
 """Maximum number of computations at a time per worker."""
 MOST_WAITING = 32
-"""Maximum number of computations under way or waiting per worker."""
+"""Maximum number of running and waiting computations per worker."""
 LOOK_SECONDS = 0.5
 """Seconds between two checks that the client is connected."""
 
@@ -27,7 +27,7 @@ class TooMany(Refusal):
     """The refusal of a computation while many are waiting."""
 
     def __init__(self) -> None:
-        detail = f"{MOST_WAITING} long computations are under way or waiting. Try again in a moment."
+        detail = f"{MOST_WAITING} long computations are running or waiting. Try again in a moment."
         super().__init__(429, "busy", detail, {"Retry-After": "2"})
 
 
@@ -45,15 +45,15 @@ class Beside:
         return len(self._stops)
 
     def end(self) -> None:
-        """Cancel everything at server stop."""
+        """Cancel everything when the server stops."""
         self._ended = True
         for stop in self._stops:
             stop.set()
 
     async def run(self, compute: Callable[[Stop], T], request: Request | None = None) -> T:
-        """The result of `compute(stop)`; refused if too many are waiting.
+        """Return the result of `compute(stop)`; refuse if too many computations are waiting.
 
-        request : a disconnect of this request's client cancels the computation
+        request : the computation is cancelled when this request's client disconnects
         """
         if self._ended:
             raise is_ending()
@@ -80,10 +80,7 @@ class Beside:
 
 
 def in_thread(compute: Callable[[], T]) -> asyncio.Future[T]:
-    """Run a function in a daemon thread, which does not keep the process from ending.
-
-    The interpreter would wait for the threads of a pool.
-    """
+    """Run a function in a daemon thread, which does not delay the end of the process. A pool's threads would."""
     loop = asyncio.get_running_loop()
     result: asyncio.Future[T] = loop.create_future()
 

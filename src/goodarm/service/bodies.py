@@ -20,7 +20,8 @@ Name = Annotated[str, Field(min_length=1, max_length=200, examples=["headlines"]
 ArmId = Annotated[str, Field(min_length=1, max_length=200, examples=["calm"])]
 WITHOUT_NUL = r"^[^\x00]*$"
 NewArmId = Annotated[str, Field(min_length=1, max_length=200, pattern=WITHOUT_NUL, examples=["calm"])]
-"""A string without NUL, which no URL can contain. A pattern would mean something else for the keys of objects."""
+"""A string without NUL, which no URL can contain. As a pattern, it would have another meaning for the keys of
+objects."""
 UnitId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, examples=["user 7"])]
 TicketId = Annotated[str, Field(min_length=1, max_length=MOST_TICKET, examples=["1"])]
 
@@ -53,7 +54,7 @@ RewardFamily = Annotated[
     str,
     Field(
         max_length=200,
-        json_schema_extra={"pattern": f"^({FAMILIES})$"},  # shown only; the library checks it
+        json_schema_extra={"pattern": f"^({FAMILIES})$"},  # for the document only; the library checks the value
         examples=["bounded", "nonnegative:500"],
         description="bounded (in [0, 1]) or bounded:0,HIGH; gaussian:SCALE or sub-gaussian:SCALE, rewards within 1e9 "
         "times the scale; nonnegative or nonnegative:CAP; cases:COUNT or graded-cases:COUNT",
@@ -146,16 +147,21 @@ class NewCampaign(Body):
     )
     repeats: Repeats = Field(1, examples=[1], description="number of evaluations of an arm on each case")
     stop_after: ArmCount | None = Field(
-        None, examples=[None], description="end the campaign after this many good arms; 1: one good arm, or none"
+        None,
+        examples=[None],
+        description="end the campaign after this many good arms; 1 finds one good arm or shows that there is none",
     )
     budget: Annotated[Number, Field(gt=0.0)] | None = Field(
         None, examples=[None], description="maximum total cost of all samples, in the unit of the arms' costs"
     )
     per_unit: Literal["mean", "any", "sum", "ratio"] | None = Field(
-        None, examples=[None], description="make one reward of all rows of a person, session or machine"
+        None, examples=[None], description="combine all rows of a person, session or machine into one reward"
     )
     window: str | None = Field(
-        None, max_length=50, examples=[None], description="how long a unit's rows count after its ask, like 7d"
+        None,
+        max_length=50,
+        examples=[None],
+        description="time after its ask during which a unit's rows count, such as 7d",
     )
     unit_limit: Annotated[Number, Field(gt=0.0)] | None = Field(
         None, examples=[None], description="for ratios: the largest number of rows, or sum of denominators, of a unit"
@@ -164,7 +170,7 @@ class NewCampaign(Body):
         None,
         max_length=4000,
         examples=[None],
-        description="in place of a threshold: several metrics with their bars, like correct >= 0.9, slow <= 0.05",
+        description="in place of a threshold: several metrics with their bars, such as correct >= 0.9, slow <= 0.05",
     )
     seed: Seed | None = None
     metadata: Metadata | None = None
@@ -283,7 +289,9 @@ class PlanWish(Body):
         "one per metric",
     )
     gap: Annotated[Number, Field(gt=0.0)] | GapPerMetric | None = Field(
-        None, examples=[None], description="assumed distance of every mean from the bar, also one per metric"
+        None,
+        examples=[None],
+        description="assumed distance of every mean from the bar; with several bars, one per metric or one for all",
     )
     cost: Price | Annotated[list[Price], Field(min_length=1, max_length=MOST_ARMS + 1)] | None = Field(
         None, examples=[None], description="cost of a sample, or one number per arm, the control's last"

@@ -46,11 +46,12 @@ log = logging.getLogger("goodarm.service")
 FEW_ENTRIES = 10_000
 """Maximum number of entries to read on the desk. Longer reads count as long computations."""
 MOST_LISTED = 4
-"""Maximum number of estimates under way for lists. A list of a hundred campaigns must leave room for other work."""
+"""Maximum number of running estimates for lists. A list of a hundred campaigns must leave room for other work."""
 ESTIMATE_SECONDS, LIST_SECONDS = 2.0, 0.5
-"""Maximum seconds that a view, and the list of campaigns, wait for an estimate. A later view shows it."""
+"""Maximum number of seconds that a view, or the list of campaigns, waits for an estimate. If it takes longer, a later
+view shows it."""
 PROBE_SECONDS = 3.0
-"""Maximum seconds of a test write for the server to count as ready."""
+"""Maximum duration of a test write, in seconds, for the server to count as ready."""
 PROBE_EVERY = 1.0
 """Seconds for which a probe's result is cached. /readyz needs no token, and each probe is a write."""
 
@@ -90,11 +91,11 @@ class Campaigns:
         if self.desk.stop():
             self._store.close()
         else:
-            log.warning("the store does not answer; what was not acknowledged may not be written")
+            log.warning("the store does not answer; unacknowledged changes may be lost")
             self._store.give_up()
 
     async def probe(self) -> None:
-        """Raise an error unless tokens can be read and something can be written to the store within a few seconds."""
+        """Raise an error unless tokens can be read and the store accepts a write within a few seconds."""
         if self._probe is None and time.monotonic() - self._probed_at < PROBE_EVERY:
             return
         if self._probe is None:
@@ -132,9 +133,9 @@ class Campaigns:
     async def estimated(self, name: str, view: Callable[[Hosted], T], in_list: bool = False) -> T:
         """A view with the estimate of the remaining samples, renewed in another thread if it is due.
 
-        A view never fails because of its estimate: with too many under way it shows what is known.
+        A view never fails because of its estimate. If too many are running, it shows the latest one.
 
-        in_list : whether other campaigns are shown, too, so that the view waits less and starts few estimates
+        in_list : whether the view lists several campaigns; it then waits less and starts fewer estimates
         """
         found, due = await self.desk.read(name, lambda campaign: (view(campaign), views.estimate_due(campaign)))
         is_full = in_list and len(self._estimating) >= MOST_LISTED
@@ -171,7 +172,7 @@ class Campaigns:
             await self.beside.run(lambda stop: rehearse_block(terms))
 
     async def create(self, request: Request, body: NewCampaign, key: str | None) -> dict[str, Any]:
-        """Start a campaign; the same key and name again return the one that was started."""
+        """Start a campaign. Repeating the request with the same name and key returns the same campaign."""
         given = body.model_dump(exclude_none=True) | ({"key": key} if key else {})
         given["arms"] = [arm if isinstance(arm, str) else arm.model_dump(exclude_none=True) for arm in body.arms]
         try:

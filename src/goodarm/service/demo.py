@@ -1,6 +1,6 @@
 """`goodarm serve --demo`: simulated visitors feed a campaign, to show verdicts within minutes.
 
-The arms are made up, their means are drawn from a seed, and the page says so. Since the means are known, the page can
+The arms are invented and their means are drawn from a seed; the page says so. Since the means are known, the page can
 count wrong verdicts, and the wrong claims of a dashboard with ordinary 95% intervals.
 """
 
@@ -23,7 +23,7 @@ NAME = "demo"
 SEED = 7
 THRESHOLD = 0.3
 SPREAD = 0.12
-"""Standard deviation of the made-up click rates around the threshold."""
+"""Standard deviation of the simulated click rates around the threshold."""
 PER_TURN, TURN_SECONDS = 60, 0.2
 MOST_REWARDS = 200_000
 """Number of rewards after which the visitors stop, to keep a forgotten demo from filling the disk."""
@@ -38,7 +38,7 @@ Play = Callable[[str, Callable[["Campaign"], Any]], Awaitable[Any]]
 
 
 def arms() -> list[dict[str, str]]:
-    """Made-up headlines."""
+    """Invented headlines."""
     return [
         {"id": f"h{i:02}", "label": f"{tone} headline: {topic}"}
         for i, (tone, topic) in enumerate((tone, topic) for tone in TONES for topic in TOPICS)
@@ -46,7 +46,7 @@ def arms() -> list[dict[str, str]]:
 
 
 def means() -> dict[str, float]:
-    """The made-up click rate of each arm."""
+    """The simulated click rate of each arm."""
     drawn = default_rng(SEED).normal(THRESHOLD, SPREAD, size=len(arms())).clip(0.02, 0.98)
     return {arm["id"]: round(float(mean), 4) for arm, mean in zip(arms(), drawn, strict=True)}
 
@@ -73,7 +73,7 @@ def _tell(told: list[tuple[Any, float]], campaign: Campaign) -> None:
 
 
 class Visitors:
-    """Simulated visitors, who click with the made-up rate of the arm that the campaign chose."""
+    """Simulated visitors, who click at the simulated rate of the arm that the campaign chose."""
 
     def __init__(self, write: Play) -> None:
         self._write = write

@@ -4,9 +4,8 @@ The thread collects all waiting operations, runs those of each campaign in one t
 commit. A refused operation (an unknown ticket, an ended campaign) does not affect the others. If a commit fails, all of
 its operations fail and none takes effect.
 
-Clients that were answered together tend to call again together. Before it begins, the thread waits briefly until there
-are as many operations as it has just answered: if it began with the first of them, the others would wait for two
-flushes.
+Clients that are answered together tend to call again together. The thread therefore waits briefly, until there are as
+many operations as it has just answered. If it began with the first one, the others would wait for two flushes.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ STOP_SECONDS = 2.0
 MOST_AT_ONCE = 500
 """Maximum number of operations in one transaction."""
 GATHER_SHARE, GATHER_SECONDS = 0.25, 0.005
-"""Maximum time to wait for more operations: this share of the time of the last transactions, and these seconds."""
+"""Limits on the wait for more operations: a share of the duration of recent transactions, and a number of seconds."""
 
 
 @dataclass
@@ -51,7 +50,8 @@ class Desk(Generic[Subject]):
     """Runs operations on named subjects in one thread, for any number of event loops.
 
     open         : opens the subject (a campaign) with a given name; it stays open until an operation fails
-    together     : context manager that makes all changes of a subject one transaction; it is told their keys
+    together     : context manager that makes all changes of a subject one transaction; it receives their idempotency
+                   keys
     close        : releases a subject
     most_waiting : maximum number of waiting operations; more are refused
     """
@@ -100,7 +100,7 @@ class Desk(Generic[Subject]):
         return await self._submit(name, operation, writes=False)
 
     async def write(self, name: str, operation: Callable[[Subject], T], key: str | None = None) -> T:
-        """Run an operation that changes the subject, of a request with this key; returns after the commit."""
+        """Run an operation that changes the subject, with the request's idempotency key; returns after the commit."""
         return await self._submit(name, operation, writes=True, key=key)
 
     def _submit(
@@ -115,7 +115,7 @@ class Desk(Generic[Subject]):
                 raise Refusal(
                     429,
                     "busy",
-                    f"{self._most_waiting:,} operations are waiting already. Try again in a second.",
+                    f"{self._most_waiting:,} operations are already waiting. Try again in a second.",
                     {"Retry-After": "1"},
                 )
             self._waiting.append(waiting)
@@ -138,7 +138,8 @@ class Desk(Generic[Subject]):
             self._close(subject)
 
     def _take(self, seconds: float) -> list[_Waiting[Subject]]:
-        """The waiting operations; none at the end. Wait at most this long after the first for the expected number."""
+        """The waiting operations; none at the end. After the first one, wait up to `seconds` for the expected
+        number."""
         with self._wake:
             self._wake.wait_for(lambda: self._waiting or self._ending)
             if self._expected > 1:

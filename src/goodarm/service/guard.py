@@ -27,10 +27,17 @@ NEEDED = "A token is needed: Authorization: Bearer TOKEN, or log in."
 UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 LOGIN_BYTES = 10_000
 """Maximum size of a body that is read without a token."""
-FORWARDED = frozenset(
-    {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via"}
-)
-"""Headers that a proxy adds."""
+FORWARDED = frozenset({
+    b"forwarded", b"via", b"x-real-ip", b"x-real-port", b"x-client-ip", b"x-client-port", b"x-cluster-client-ip",
+    b"client-ip", b"true-client-ip", b"fastly-client-ip", b"fly-client-ip", b"do-connecting-ip", b"x-proxyuser-ip",
+    b"x-nf-client-connection-ip", b"x-appengine-user-ip", b"proxy-client-ip", b"wl-proxy-client-ip", b"x-rewrite-url",
+    b"x-scheme", b"x-proto", b"x-host", b"cdn-loop",
+})  # fmt: skip
+"""Headers that proxies add, and below, how the names of others begin."""
+FORWARDED_AS = (
+    b"x-forwarded", b"x-original", b"x-proxy-", b"x-envoy-", b"x-vercel-", b"x-azure-", b"x-arr-", b"cf-",
+    b"tailscale-",
+)  # fmt: skip
 HEADERS = {
     "content-security-policy": (
         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
@@ -125,15 +132,15 @@ class Guard:
             return Refusal(
                 403,
                 "host",
-                f"This server answers only as localhost, but was addressed as {host!r}. "
+                f"This server answers only to the name localhost, but was addressed as {host!r}. "
                 "Create a token (`goodarm token create`) to serve it under another name.",
             )
-        if self._settings.open and (not FORWARDED.isdisjoint(headers) or not _is_near(scope)):
+        if self._settings.open and (_is_forwarded(scope, headers) or not _is_near(scope)):
             return Refusal(
                 403,
                 "forwarded",
-                "This server has no token and answers only programs on its own machine, not through a proxy. "
-                "Create a token (`goodarm token create`) and start it again.",
+                "This server has no token, so it answers only programs on its own machine, in HTTP/1.1 and not through "
+                "a proxy. Create a token (`goodarm token create`) and restart it.",
             )
         found = headers.get(b"origin")
         if found is not None and scope["method"] in UNSAFE and not self._own(origin := found.decode("latin-1"), host):
@@ -145,7 +152,7 @@ class Guard:
         return self._settings.most_bytes if scope["path"].startswith("/api/") else LOGIN_BYTES
 
     def _own(self, origin: str, host: str) -> bool:
-        """Whether this origin belongs to the server. For a server at https://…, an http:// origin does not."""
+        """Whether this origin is the server's own. For a server at https://…, an http:// origin is not."""
         seen_as = (self._settings.origin or "").rstrip("/")
         if seen_as and origin == seen_as:
             return True
@@ -156,6 +163,19 @@ def _is_near(scope: Scope) -> bool:
     """Whether the client is on this machine."""
     client = scope.get("client")
     return client is not None and is_loopback(client[0])
+
+
+def _is_forwarded(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
+    """Whether a request shows signs of a proxy. nginx sends HTTP/1.0 unless its configuration says otherwise.
+
+    >>> _is_forwarded({"http_version": "1.1"}, {b"x-forwarded-port": b"443"})
+    True
+    >>> _is_forwarded({"http_version": "1.0"}, {})
+    True
+    """
+    if scope["http_version"] == "1.0" or not FORWARDED.isdisjoint(headers):
+        return True
+    return any(name.startswith(FORWARDED_AS) for name in headers)
 
 
 @lru_cache(maxsize=256)
@@ -177,7 +197,7 @@ def _is_remembered(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
 
 
 async def _not_allowed_in(scope: Scope) -> Refusal | None:
-    """Refuse a change without a valid token or session before its body is read, which FastAPI would not."""
+    """Refuse a change without a valid token or session before reading its body; FastAPI would read the body first."""
     request = Request(scope)
     try:
         await caller_of(request, await bearer(request), request.cookies.get(COOKIE))
@@ -216,7 +236,9 @@ def path_of(scope: Scope) -> str:
 
 def too_large(most: int) -> Refusal:
     """The refusal of a body above the limit."""
-    return Refusal(413, "size", f"The body is larger than {most:,} bytes. Send it in parts, like several tell-many.")
+    return Refusal(
+        413, "size", f"The body is larger than {most:,} bytes. Split it, for example into several tell-many requests."
+    )
 
 
 def _counted(receive: Receive, most: int) -> Receive:
@@ -253,7 +275,7 @@ async def caller_of(request: Request, credentials: Bearer, session: Session) -> 
         return known
     token = credentials.credentials if credentials is not None else None
     if token is None and session and request.method in UNSAFE and request.headers.get("origin") is None:
-        raise Refusal(403, "origin", "A browser session may change something only with an Origin header.")
+        raise Refusal(403, "origin", "A browser session can make changes only with an Origin header.")
     request.state.shown = (token, session)
     caller = await caller_now(request)
     if caller is not None:
@@ -293,7 +315,7 @@ def remembered(state: State, token: str | None, session: str | None) -> Caller |
 
 
 async def is_closed(state: State) -> bool:
-    """Whether a token is needed: from the start, or as soon as one has been created."""
+    """Whether a token is needed, either from the start or since one was created."""
     if not state.settings.open:
         return True
     tokens: Tokens = state.tokens
@@ -335,7 +357,9 @@ def needs(role: Role) -> Callable[..., Awaitable[Caller]]:
         known = QUERY.get(request.url.path.rpartition("/")[2], ())
         for name in request.query_params:
             if known and name not in known:
-                raise Refusal(422, "form", f"query.{name}: there is no such parameter; known: {', '.join(known)}.")
+                raise Refusal(
+                    422, "form", f"query.{name}: there is no such parameter. Valid parameters: {', '.join(known)}."
+                )
         return caller
 
     return enough

@@ -1,4 +1,4 @@
-"""A campaign at a server: entries carry the caller's token, asks have limits, forecasts run in other threads."""
+"""A campaign at a server: its entries name the caller's token, asks have limits, and forecasts run in other threads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Hosted(Campaign):
         self._session.limits = limits
 
     def act_for(self, by: str, operation: Callable[[Self], T]) -> T:
-        """Run an operation whose entries carry the id of the caller's token."""
+        """Run an operation and record the id of the caller's token in its entries."""
         self._session.by = by
         try:
             return operation(self)
@@ -43,7 +43,7 @@ class Hosted(Campaign):
 
     @contextmanager
     def together(self, keys: Sequence[str]) -> Iterator[None]:
-        """Commit several operations together, some of which have these keys."""
+        """Commit several operations together; `keys` are their idempotency keys."""
         with self._writing():
             self._session.expect(keys)
             yield

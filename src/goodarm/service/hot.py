@@ -1,9 +1,9 @@
 """Fast paths for the three routes that are called for every sample: `ask`, `tell` and `step`.
 
-FastAPI runs its middleware, finds the route, solves its dependencies and validates its parameters at each request. That
-takes longer than everything else that the event loop does for a step. Here the guard has already found the caller. Any
-unusual request (another role, a query, another form of body) goes to the regular route of the same address, unread,
-and is refused there.
+FastAPI runs its middleware, finds the route, solves its dependencies and validates its parameters at each request. This
+takes longer than the rest of the event loop's work for a step. Here the guard has already found the caller. Any unusual
+request (another role, a query, another form of body) is passed on, unread, to the regular route of the same address,
+which refuses it.
 """
 
 from __future__ import annotations

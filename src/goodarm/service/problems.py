@@ -30,7 +30,7 @@ class Problem(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    type: str = Field(default="about:blank", description="always about:blank: the kind says more")
+    type: str = Field(default="about:blank", description="always about:blank; see `kind`")
     title: str = Field(description="the status in words")
     status: int
     detail: str = Field(description="the value, the reason and the fix")
@@ -47,7 +47,7 @@ class Refusal(GoodarmError):
 
 def is_ending() -> Refusal:
     """The refusal while the server is stopping."""
-    return Refusal(503, "ending", "The server is being stopped. Try again in a moment.", {"Retry-After": "1"})
+    return Refusal(503, "ending", "The server is stopping. Try again in a moment.", {"Retry-After": "1"})
 
 
 def answer(status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -60,15 +60,15 @@ def answer(status: int, kind: str, detail: str, headers: Mapping[str, str] | Non
 
 def fault() -> JSONResponse:
     """The answer to an error of the server itself, without internal details."""
-    return answer(500, "fault", "The server failed here, and nothing was changed. Its log has the reason.")
+    return answer(500, "fault", "The server failed, and nothing was changed. Its log has the reason.")
 
 
 DESCRIPTIONS = {
-    400: "The request is well formed, but the library refuses what it asks for.",
+    400: "The request is well formed, but the library refuses it.",
     401: "A token is needed, or the one presented is wrong or revoked.",
     403: "The token's role does not allow this, or a page of another origin asks for a change.",
     404: "No campaign, arm, ticket or webhook has this name.",
-    409: "The request contradicts what the journal already says.",
+    409: "The request contradicts the journal.",
     413: "The body is larger than the server accepts.",
     415: "The body is not application/json.",
     422: "The request does not have the form that this document describes.",
@@ -112,7 +112,7 @@ KINDS = {
     "model_attributes_type": "an object",
     "tuple_type": "a list",
 }
-"""The kind of value that is missing, by pydantic's name for the error."""
+"""The expected kind of value, by pydantic's name for the error."""
 LIMITS = {
     "greater_than": "more than {gt:,}",
     "greater_than_equal": "at least {ge:,}",
@@ -125,7 +125,7 @@ LIMITS = {
     "string_too_short": "text of at least {min_length:,} {characters}",
     "string_too_long": "text of at most {max_length:,} characters",
 }
-"""The limit that a value breaks, by pydantic's name for the error, with the parts of its context."""
+"""The violated limit, by pydantic's name for the error, with placeholders for its context."""
 HINTS = {"delta": "It is the probability of a wrong verdict that you accept: write 0.05 for 5%."}
 """Advice by the name of a field."""
 
@@ -133,8 +133,8 @@ HINTS = {"delta": "It is the probability of a wrong verdict that you accept: wri
 def explain(errors: Iterable[Mapping[str, Any]], body: Any = None, model: Any = None) -> str:
     """Pydantic's errors in plain words, one sentence per place in the request.
 
-    body  : the JSON that was sent. Parts of a location that are not in it are pydantic's names for alternatives
-    model : the type of the body, to name the fields that there are
+    body  : the JSON that was sent. Parts of a location that do not occur in it are pydantic's names for alternatives
+    model : the type of the body, from which the message takes the names of valid fields
 
     >>> explain([{"loc": ("body", "threshold"), "msg": "Field required", "type": "missing"}], {})
     'body.threshold is missing.'
@@ -190,7 +190,7 @@ def _at(place: str, errors: list[Mapping[str, Any]], model: Any) -> str:
 
 
 def _wanted(error: Mapping[str, Any]) -> str | None:
-    """What the value must be; None for errors that say more themselves."""
+    """The requirement on the value; None for errors whose own message is better."""
     if error["type"] in KINDS:
         return KINDS[error["type"]]
     words = LIMITS.get(error["type"])
@@ -205,7 +205,7 @@ def _wanted(error: Mapping[str, Any]) -> str | None:
 
 
 def _fields_beside(place: Sequence[str | int], model: Any) -> str:
-    """The fields of the object that has an unknown one at `place`, the likely one first; empty if they aren't known."""
+    """A hint about an unknown field at `place`: the most similar field, or all fields; empty if they aren't known."""
     at = _models_in(model)
     for part in place[:-1]:
         inside = [each.model_fields[part].annotation for each in at if part in each.model_fields]

@@ -1,12 +1,13 @@
-"""uvicorn's HTTP protocol with limits: on heads and trailers, on the time of a request, and on connections.
+"""uvicorn's HTTP protocol with limits: on heads, trailers, the time of a request, pipelining, and connections.
 
 Without them, a client that does not read its answer or never ends its request could hold a socket and memory forever.
-The limits apply before the client is known, so they hold for clients without a token, too.
+The limits apply before the client is known, so they also hold for clients without a token.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,11 @@ else:
 HEAD_BYTES = 65_536
 """Maximum size of a request's head, and of its trailers."""
 PIECE = 8_192
-"""Bytes given to the parser at a time: the most that it can hold beyond the limit."""
+"""Bytes given to the parser at a time, hence the most that it can hold beyond the limit."""
+MOST_AHEAD = 8
+"""Maximum number of requests that a client may send before an earlier one is answered. Each is kept in memory."""
+MOST_LINGERING = 50
+"""Maximum number of connections above the limit that are refused with an answer. More are closed without one."""
 LINGER_SECONDS = 2.0
 """Seconds that a refused client may continue to send before it is disconnected. Many clients read the answer only after
 sending everything, and closing the socket at once would destroy the answer."""
@@ -35,7 +40,7 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         super().__init__(*arguments, **options)
         settings = Settings.from_environment()
         self._stalled_after, self._body_seconds = settings.stalled_after, settings.body_seconds
-        self._most_connections = settings.most_connections
+        self._most_connections, self._most_per_address = settings.most_connections, settings.most_per_address
         self._hanging_up: asyncio.TimerHandle | None = None
         self._asking: asyncio.TimerHandle | None = None
         self._whole_body: asyncio.TimerHandle | None = None
@@ -44,13 +49,22 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         """Whether the body of the current request is still to come."""
         self._fields = 0
         """Bytes read of the current head or trailers."""
+        self._unanswered: deque[Any] = deque()
+        """Requests without a complete answer, oldest first. Only the first is being answered."""
+        self._ahead = 0
+        """Bytes read since a second request is waiting."""
 
     def connection_made(self, transport: Any) -> None:
         """A client has connected; its request must follow."""
         super().connection_made(transport)
         self._wait_for_request()
-        if len(self.connections) > self._most_connections:
-            self._refuse(503, "connections", f"{self._most_connections:,} connections are open already. Try again.")
+        if len(self.connections) > self._most_connections + MOST_LINGERING:
+            self._drop()
+        elif len(self.connections) > self._most_connections:
+            self._refuse(503, "connections", f"{self._most_connections:,} connections are already open. Try again.")
+        elif not self._is_trusted() and self._from_here() > self._most_per_address:
+            detail = f"{self._most_per_address:,} connections from your address are already open. Close some of them."
+            self._refuse(503, "connections", detail)
 
     def data_received(self, data: bytes) -> None:
         """Start the clock for a request: a time limit for its head, and a longer one for a body that grows."""
@@ -60,8 +74,11 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
             piece = data[start : start + PIECE]
             self._fields += len(piece)
             super().data_received(piece)
+            self._ahead = self._ahead + len(piece) if len(self._unanswered) > 1 else 0
             if self._fields > HEAD_BYTES:
                 self._refuse_head()
+            elif self._ahead > HEAD_BYTES:
+                self._drop()
         if self._refused:
             return
         if self._body_open and self._whole_body is None:
@@ -77,11 +94,24 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
     def on_headers_complete(self) -> None:
         """The head is complete; a body or the next request follows."""
         read, self._fields = self._fields + PIECE, 0  # the head may have begun in the piece that ended the last request
+        if self._refused:
+            return
         if read > HEAD_BYTES and self._head_bytes() > HEAD_BYTES:
             self._refuse_head()
+        elif len(self._unanswered) > MOST_AHEAD:
+            self._drop()
         else:
             super().on_headers_complete()
+            self._unanswered.append(self.cycle)
+            self.headers: list[tuple[bytes, bytes]] = []  # of the trailers, which no check of a request must see
             self._body_open = True
+
+    def on_response_complete(self) -> None:
+        """An answer is complete. uvicorn would now read on, however many requests are waiting."""
+        self._unanswered.popleft()
+        super().on_response_complete()
+        if len(self._unanswered) > 1:
+            self.flow.pause_reading()
 
     def on_body(self, body: bytes) -> None:
         """A part of the body. Trailers come only after the last part."""
@@ -113,9 +143,14 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         self._stop_waiting()
         self._stop_clock()
         super().connection_lost(exc)
+        for cycle in self._unanswered:  # uvicorn tells only the last one, which may not have begun
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self._unanswered.clear()
+        self.pipeline.clear()
 
     def _refuse(self, status: int, kind: str, detail: str) -> None:
-        """Answer without the application and disconnect. If an answer would be out of turn, only disconnect."""
+        """Answer without the application and disconnect. If an answer would arrive out of order, only disconnect."""
         self._refused = True
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete and (cycle.response_started or not cycle.more_body):
@@ -135,6 +170,20 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         else:
             self.transport.close()
 
+    def _drop(self) -> None:
+        """Disconnect without an answer."""
+        self._refused = True
+        self.transport.abort()
+
+    def _from_here(self) -> int:
+        """Number of open connections from the address of this client."""
+        here = self.client and self.client[0]
+        return sum(1 for each in self.connections if each.client and each.client[0] == here)
+
+    def _is_trusted(self) -> bool:
+        """Whether the client is a proxy whose X-Forwarded-For is trusted, which connects for many others."""
+        return self.client is None or self.client[0] in getattr(self.config.loaded_app, "trusted_hosts", ())
+
     def _head_bytes(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + len(b": \r\n") for name, value in self.headers)
 
@@ -146,7 +195,9 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         if self.cycle is None or self.cycle.response_complete:  # the answer did not wait for the body
             self.transport.abort()
         else:
-            self._refuse(408, "time", f"The body was not complete after {self._body_seconds:g} s. Send it in parts.")
+            self._refuse(
+                408, "time", f"The body was not complete after {self._body_seconds:g} s. Send several smaller requests."
+            )
 
     def _stop_clock(self) -> None:
         self._body_open = False

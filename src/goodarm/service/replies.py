@@ -25,7 +25,7 @@ def as_json(content: Any) -> bytes:
 
 
 class Reply(JSONResponse):
-    """An answer as `as_json` writes it."""
+    """An answer in the JSON of `as_json`."""
 
     def render(self, content: Any) -> bytes:
         return as_json(content)

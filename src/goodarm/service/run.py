@@ -77,7 +77,7 @@ def _run(settings: Settings, listening: socket.socket, logs: dict[str, Any]) -> 
     with suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
     if not server.started:
-        raise NotStarted("the server did not start; the lines above say why.")
+        raise NotStarted("the server did not start; the lines above have the reason.")
 
 
 @contextmanager
@@ -115,13 +115,14 @@ def _with_rights(settings: Settings) -> Settings:
         )
     if settings.origin is not None and not any_token:
         raise InvalidValue(
-            f"a server that browsers see as {settings.origin} is behind a proxy, where all visitors seem to come from "
+            f"a server that browsers see as {settings.origin} is behind a proxy, so all visitors seem to come from "
             f"this machine. It needs a token first: goodarm token create --store {shown} --role admin"
         )
     if guarded and not any_token:
         raise InvalidValue(
-            f"the store {shown!r} had tokens, and none of them is valid now: they were revoked, or the file with them "
-            "(FILE.service beside FILE) is missing. Without a token everyone on this machine would be admin. Restore "
+            f"the store {shown!r} has had tokens, but none is valid now: they were revoked, or their file "
+            "(FILE.service beside FILE) is missing. Without a token, everyone on this machine would be an admin. "
+            "Restore "
             f"that file, or create a token: goodarm token create --store {shown} --role admin"
         )
     return replace(settings, open=not any_token)
@@ -162,5 +163,6 @@ def _words(settings: Settings) -> list[str]:
         lines.append(f"demo: watch http://{host}:{settings.port}/#/campaign/{NAME}")
         lines.append("its visitors are simulated, and the campaign is deleted when the server stops")
     if settings.open:
-        lines.append("there is no token: everyone on this machine may change everything")
+        lines.append("there is no token, so everyone on this machine can change everything")
+        lines.append("before you put a proxy in front of it, run goodarm token create: its visitors could do the same")
     return lines

@@ -97,7 +97,7 @@ class Sender:
                     self._held = await asyncio.to_thread(self._lease.take)  # renewed here during slow deliveries
                     if self._held:
                         await self._turn()
-                except Exception as error:  # the store may be unreachable; nothing owed is lost
+                except Exception as error:  # the store may be unreachable; pending deliveries are kept
                     self._held = False
                     log.warning("webhooks wait: %s", error)
         finally:
@@ -112,18 +112,18 @@ class Sender:
         owed = await self._outbox(name, hooks)
         return [_shown(each) for each in sorted(owed.values(), key=lambda each: -each.verdict)]
 
-    async def replay(self, name: str, id: str) -> dict[str, Any]:
-        """Mark a delivery to be sent again."""
+    async def replay(self, name: str, id: str, by: str) -> dict[str, Any]:
+        """Mark a delivery to be sent again. The entry carries the id of the caller's token."""
         hooks = await asyncio.to_thread(self._webhooks.of, name)
         owed = await self._outbox(name, hooks)
         if id not in owed:
             raise UnknownWebhook(f"the campaign {name!r} has no delivery {id!r}.")
         note = {"note": NOTE, "delivery": id, "webhook": owed[id].webhook, "again": True}
-        await self._desk.write(name, lambda campaign: campaign.note(note))
+        await self._desk.write(name, lambda campaign: campaign.act_for(by, lambda each: each.note(note)))
         return _shown((await self._outbox(name, hooks))[id])
 
     async def _turn(self) -> None:
-        """Begin with every campaign that has nothing under way. A long journal or slow receiver delays no other."""
+        """Start sending for every campaign without a task. A long journal or slow receiver delays no other campaign."""
         by_campaign: dict[str, list[Webhook]] = {}
         for hook in await asyncio.to_thread(self._webhooks.active):
             by_campaign.setdefault(hook.campaign, []).append(hook)
@@ -160,7 +160,7 @@ class Sender:
         return bool(note["delivered"])
 
     async def _outbox(self, name: str, hooks: list[Webhook]) -> dict[str, Delivery]:
-        """The deliveries owed to these webhooks. Entries before the first of them are not read."""
+        """All deliveries for these webhooks. Entries before the first webhook are not read."""
         if name not in self._journals:
             await self._desk.read(name, lambda campaign: None)  # nothing is kept for a campaign that does not exist
         since = min((hook.after for hook in hooks), default=0)

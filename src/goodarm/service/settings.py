@@ -50,11 +50,13 @@ class Settings:
     update_every: float = 0.2
     """Seconds between two polls of the journal by a worker's stream."""
     stalled_after: float = 20.0
-    """Seconds after which a client that reads nothing of its answer is disconnected."""
+    """Seconds after which a client that does not read its answer is disconnected."""
     body_seconds: float = 60.0
     """Maximum time from a request's head to the end of its body."""
     most_connections: int = 900
     """Maximum number of open connections per worker; many systems allow a process 1,024 open files."""
+    most_per_address: int = 300
+    """Maximum number of open connections per worker from one address, unless it is a trusted proxy's."""
     most_streams: int = 500
     """Maximum number of live streams per worker."""
     most_tickets: int = 100_000
@@ -84,7 +86,7 @@ class Settings:
             )
         if ENDS_WITH_THE_SERVER.match(self.store):
             raise InvalidValue(
-                f"the store {self.store!r} ends with its process and can't be served. "
+                f"the store {self.store!r} is lost when its process exits, so it can't be served. "
                 "Use sqlite:///FILE or postgresql://…, or try `goodarm serve --demo`."
             )
 

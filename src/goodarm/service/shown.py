@@ -33,7 +33,10 @@ def model_of(row: type[Any], name: str, only: Sequence[str] | None = None, **mor
 
 
 STATE = (str | None, Field(description="suspended or retired; null while the arm may be asked for"))
-OWN_MEAN = (float | None, Field(description="the arm's own mean; against a control `mean` is the difference"))
+OWN_MEAN = (
+    float | None,
+    Field(description="the arm's own mean; in comparisons with a control, `mean` is the difference"),
+)
 Row: Any = model_of(ArmRow, "Row", BRIEF, state=STATE, own_mean=OWN_MEAN)
 FullRow: Any = model_of(ArmRow, "FullRow", state=STATE, own_mean=OWN_MEAN)
 TallyShown: Any = model_of(Tally, "Tally")
@@ -47,7 +50,7 @@ class Summary(Shown):
 
     name: str
     question: dict[str, Any] = Field(description="the question: its kind, its fields and its words")
-    threshold: float = Field(description="the bar; against a control, the margin that differences are compared with")
+    threshold: float = Field(description="the bar; with a control, the margin that differences are compared with")
     control: str | None = Field(description="the arm that the others are compared with, if there is one")
     margin: float | None
     delta: float
@@ -74,13 +77,13 @@ class Summary(Shown):
     closed: bool = Field(deprecated=True, description="the same as ended")
     created_at: str
     changed_at: str = Field(description="when the newest entry of the journal was written")
-    created_by: str | None = Field(description="who created it, mostly the id of a token; null if that was not noted")
+    created_by: str | None = Field(description="the creator, usually the id of a token; null if it was not recorded")
     number: int = Field(description="the number of the journal's newest entry")
     sentence: str = Field(description="the state in words")
     remaining: float | None = Field(description="the median of `finish`")
     finish: FinishShown | None = Field(
-        description="further samples until every arm is decided, or those of the arms that are not `near` the bar; "
-        "null if there is no estimate"
+        description="further samples until every arm is decided, or every arm that is not `near` the bar; null if "
+        "there is no estimate"
     )
     bounds: BoundsShown
     tally: TallyShown
@@ -153,7 +156,7 @@ class ScoreShown(Shown):
 
     verdicts: int
     wrong: int = Field(description="verdicts that the true means prove wrong")
-    claims: int = Field(description="arms whose 95% interval has left the bar at some time, on the same rewards")
+    claims: int = Field(description="arms whose 95% interval has excluded the bar at some time, on the same rewards")
     wrong_claims: int
 
 
@@ -161,8 +164,8 @@ class History(Shown):
     """A piece of the journal."""
 
     events: list[dict[str, Any]]
-    next: int | None = Field(description="pass as after to read on; null at the end")
-    last: int = Field(description="the number of the last entry that was looked at")
+    next: int | None = Field(description="pass this as `after` to continue; null at the end")
+    last: int = Field(description="the number of the last entry that was examined")
 
 
 class TicketShown(Shown):
@@ -174,7 +177,7 @@ class TicketShown(Shown):
 
 
 class Tickets(Shown):
-    """The tickets; fewer than asked for where the campaign needs fewer."""
+    """The tickets; fewer than requested if the campaign needs fewer."""
 
     tickets: list[TicketShown]
     ended: bool = Field(description="true if there is no ticket because the campaign has ended")
@@ -188,27 +191,27 @@ class Told(Shown):
 
 
 class Stepped(Shown):
-    """The new verdicts, and the next ticket; null when nothing is left to ask."""
+    """The new verdicts and the next ticket, which is null when nothing is left to ask."""
 
     verdicts: list[FullRow]
     ticket: TicketShown | None
 
 
 class WaitingRow(Shown):
-    """A ticket, or a block, that is out."""
+    """An outstanding ticket or block."""
 
     ticket: str
     arm: str | None = Field(description="null for a block")
-    pulls: int = Field(description="rewards that are missing; 1 for a ticket")
+    pulls: int = Field(description="number of missing rewards; 1 for a ticket")
     asked_at: str
-    seconds: float = Field(description="how long it has been out")
+    seconds: float = Field(description="seconds since it was handed out")
     overdue: bool
     case: str | None = Field(description="null without a fixed test set")
-    unit: str | None = Field(None, description="whose ticket it is, in a campaign of units")
+    unit: str | None = Field(None, description="the ticket's unit, in a campaign of units")
 
 
 class WaitingShown(Shown):
-    """The tickets that are out, oldest first."""
+    """The outstanding tickets, oldest first."""
 
     pending: int
     overdue: int
@@ -217,7 +220,7 @@ class WaitingShown(Shown):
 
 
 class BlockShown(Shown):
-    """Many samples under one ticket: how many of each arm, and on a fixed test set the cases of each."""
+    """Many samples under one ticket: the number for each arm and, on a fixed test set, the cases of each."""
 
     ticket: str
     pulls: dict[str, int]
@@ -225,7 +228,7 @@ class BlockShown(Shown):
 
 
 class PlanNumbers(Shown):
-    """Samples until these shares of the arms are decided; null for more than a trillion."""
+    """Samples until these shares of the arms are decided; null above a trillion."""
 
     half: float | None = Field(description="the same as `half_decided`, under its earlier name")
     half_decided: float | None = Field(
@@ -241,15 +244,15 @@ class PlanMoney(PlanNumbers):
 
 
 class PlanShown(PlanNumbers):
-    """The numbers of a plan in samples, and how they were found."""
+    """The numbers of a plan in samples, and their basis."""
 
     sentence: str
-    guess: str = Field(description="what was assumed about the means")
+    guess: str = Field(description="the assumption about the means")
     money: PlanMoney | None = Field(None, description="the same numbers as costs; absent without `cost`")
 
 
 class Checked(Shown):
-    """Whether the journal agrees with its replay."""
+    """Result of comparing the journal with its replay."""
 
     ok: bool
     events: int

@@ -44,7 +44,7 @@ class UnusableSide(GoodarmError):
 
 
 class Side(Protocol):
-    """The tables; in queries, `?` stands for a value."""
+    """The tables. Queries use `?` as the placeholder for a value."""
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows that a select finds."""
@@ -66,7 +66,7 @@ class Side(Protocol):
 
 
 def open_side(store: str) -> Side:
-    """The tables that belong to a store, created when they are missing."""
+    """The tables that belong to a store; missing ones are created."""
     path = sqlite_path(store)
     if path is not None:
         return SqliteSide(path)
@@ -78,8 +78,8 @@ def open_side(store: str) -> Side:
 class SqliteSide:
     """One connection, shared by the threads of a worker under a lock.
 
-    If the file is replaced, as by an older copy, tokens are revoked in the new file. A server that goes on with the old
-    one would still accept them, so it accepts none.
+    If the file is replaced, for example by an older copy, tokens are revoked in the new file. A server that continued
+    with the old one would still accept them, so it accepts none.
     """
 
     def __init__(self, store: str) -> None:
@@ -94,7 +94,7 @@ class SqliteSide:
             self._opened = Opened(Path(path), self._connection)
         except (sqlite3.Error, OSError) as error:
             raise UnusableSide(
-                f"the service's tables in {path} can't be opened: {error}. Is the folder there, and writable?"
+                f"the service's tables in {path} can't be opened: {error}. Does the folder exist, and is it writable?"
             ) from None
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -129,7 +129,7 @@ class SqliteSide:
 
     @contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
-        """The connection; an error if it can't be used, or if it was not the present file that was used."""
+        """The connection. Raises an error if it can't be used, or if its file has been replaced."""
         try:
             with self._lock:
                 yield self._connection
@@ -145,7 +145,7 @@ class SqliteSide:
 
 
 class PostgresqlSide:
-    """One connection, opened again when the server has ended it."""
+    """One connection, reopened when the server has ended it."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -207,7 +207,7 @@ LEASE_SECONDS = 5.0
 
 
 class Lease:
-    """The right to do a job, for a short time.
+    """The right to do a job for a short time.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -238,5 +238,5 @@ class Lease:
         )
 
     def release(self) -> None:
-        """Let another have it at once."""
+        """Release the lease, so that another holder can take it at once."""
         self._side.change("delete from goodarm_leases where name = ? and holder = ?", (self._job, self._me))

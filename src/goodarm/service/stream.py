@@ -16,7 +16,8 @@ from typing import Any
 QUEUE = 32
 """Maximum number of changes waiting for one client."""
 MOST_LOOKS = 8
-"""Maximum number of first events kept for one campaign. A client chooses the number that it has seen."""
+"""Maximum number of first events cached per campaign. It limits memory, since clients can name any event as their last
+one."""
 PING_SECONDS = 10.0
 """Seconds without news after which a stream's token is checked and a comment is sent, to keep proxies connected."""
 PING = b": ping\n\n"
@@ -37,7 +38,7 @@ class Change:
 
 
 Look = Callable[[str, int | None], Awaitable[Change | None]]
-"""(campaign, number) -> what changed after it, None if nothing did; number None: everything."""
+"""(campaign, number) -> the changes after this entry, None if there are none; number None: everything."""
 
 
 @dataclass(eq=False)
@@ -74,11 +75,11 @@ class Fanout:
 
     @property
     def clients(self) -> int:
-        """Open streams."""
+        """Number of open streams."""
         return sum(map(len, self._clients.values()))
 
     def end(self) -> None:
-        """Close every stream at server stop."""
+        """Close every stream when the server stops."""
         self._ending = True
         for clients in self._clients.values():
             for client in clients:
@@ -95,7 +96,7 @@ class Fanout:
     async def follow(
         self, name: str, after: int | None, ping_seconds: float = PING_SECONDS
     ) -> AsyncIterator[Change | None]:
-        """First the changes after `after` (everything if None), then each new change; None for a ping."""
+        """Yield the changes after `after` (everything if None), then each new change, and None for each ping."""
         client = Client()
         self._clients.setdefault(name, set()).add(client)
         if self._task is None:
@@ -127,7 +128,7 @@ class Fanout:
                     kept.pop(name, None)
 
     async def _first(self, name: str, after: int | None) -> Change | None:
-        """The first event of a new client. Clients that connect at the same time, as after a restart, share it."""
+        """The first event of a new client, shared by clients that connect at the same time, as after a restart."""
         async with self._looking.setdefault(name, asyncio.Lock()):
             known = self._looked.setdefault(name, {})
             found = known.get(after)

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from goodarm.errors import InvalidValue
 
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-"""IPv4 addresses as networks that have only IPv6 write them."""
+"""The form of IPv4 addresses in networks that have only IPv6."""
 SPECIAL = tuple(
     ipaddress.ip_network(each)
     for each in (
@@ -39,7 +39,7 @@ SPECIAL = tuple(
 )
 """Special-purpose networks of IANA's registries. Python's `is_global` differs between versions."""
 PORTS = (80, 443, 8080, 8443)
-"""Ports that webhooks may call, unless the server was started with others."""
+"""Ports that webhooks may call by default."""
 READY = "/%:@!$&'()*+,;=~?"
 """Characters allowed in a path and query; others are percent-encoded."""
 
@@ -58,7 +58,7 @@ def resolve(url: str, *, private: bool, ports: Collection[int] = PORTS) -> Targe
     """Resolve a target; refuse private addresses unless the server allows them.
 
     private : allow every address and port
-    ports   : those that may be called
+    ports : allowed ports
 
     >>> resolve("http://127.0.0.1:9000/hook", private=True).address
     '127.0.0.1'
@@ -82,8 +82,8 @@ def resolve(url: str, *, private: bool, ports: Collection[int] = PORTS) -> Targe
     if not private and port not in ports:
         allowed = ", ".join(map(str, sorted(ports)))
         raise InvalidValue(
-            f"a webhook may call the ports {allowed}; got port {port}. Start the server with --webhook-ports if others "
-            "are intended."
+            f"webhooks may call only the ports {allowed}; got port {port}. Start the server with --webhook-ports to "
+            "allow others."
         )
     path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=READY)
     return Target(parts.scheme, host, port, path, address)
@@ -106,6 +106,6 @@ def _refuse_inside(address: str, host: str) -> None:
     outside = ip.is_global and not (ip.is_multicast or ip.is_reserved or getattr(ip, "is_site_local", False))
     if not outside or any(ip in network for network in SPECIAL):
         raise InvalidValue(
-            f"the webhook's host {host!r} is at {address}, on this machine or in a private network. "
-            "Start the server with --private-webhooks if that is intended."
+            f"the webhook's host {host!r} is at {address}, on this machine or in a private network. Start the server "
+            "with --private-webhooks to allow this."
         )

@@ -81,8 +81,8 @@ class Tokens:
     ...     print(before.role.name, tokens.caller(text))
     writer None
 
-    clock : the time that is written into the tables
-    steady : a clock that is never set back, by which a worker forgets what it has read
+    clock : source of the times written to the tables
+    steady : a clock that is never set back; the worker's cache expires by it
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Tokens:
         self._not_needed_at = -math.inf
 
     def create(self, role: str, name: str = "") -> tuple[Token, str]:
-        """A new token and its text, which is shown once and can't be read again."""
+        """Create a token; returns it and its text, which can't be read again."""
         made = Token(secrets.token_hex(4), name, role_named(role), self._clock(), None, None)
         secret = secrets.token_urlsafe(32)
         self._side.guard()
@@ -184,7 +184,7 @@ class Tokens:
         self.forget()
 
     def forget(self) -> None:
-        """Read everything again."""
+        """Clear the cache."""
         with self._lock:
             self._remembered.clear()
 

@@ -33,7 +33,7 @@ class Point(NamedTuple):
 
 
 class ArmTrail:
-    """An arm's totals (asked, told, total of rewards) as they grew; when there are too many points, half are dropped.
+    """History of an arm's totals (asked, told, total of rewards). When there are too many points, half are dropped.
 
     >>> trail = ArmTrail()
     >>> for reward in (1.0, 0.0, 1.0):
@@ -89,7 +89,7 @@ class Trail:
         """Sign of each verdict word; known from the first entry."""
 
     def read(self, chunks: Iterable[list[Row]], stop: Stop | None = None) -> None:
-        """Fold entries, many at a time, as a store has them."""
+        """Fold entries in chunks."""
         for rows in chunks:
             self._read(rows)
             if stop is not None:
@@ -119,7 +119,7 @@ class Trail:
         return self._points if last is None or self._points[-1:] == [last] else [*self._points, last]
 
     def _fold(self, kind: str, arm: int, reward: float | None, payload: str | None) -> None:
-        """The rarer kinds of entries."""
+        """Fold an entry of a rarer kind."""
         if kind == journal.MISSING:
             self._tell(arm, 1, reward)
         elif kind == journal.GIVEN:
@@ -152,7 +152,7 @@ class Trail:
         found.asked += count
 
     def _tell(self, arm: int, count: int, total: float | Mapping[str, float] | None) -> None:
-        """Records have no single total."""
+        """Add told rewards. Records have no single total."""
         self._told += count
         self.arms.setdefault(arm, ArmTrail()).tell(count, total if isinstance(total, int | float) else math.nan)
 

@@ -31,7 +31,7 @@ REST = 20.0
 OUTDATED = 2
 """An estimate is outdated once the journal has grown by this factor."""
 MOST_BEHIND = 5000
-"""Maximum number of missed entries after which a stream resumes. With more, it starts with all arms again."""
+"""Maximum number of missed entries that a stream catches up on. With more, it starts again with all arms."""
 FEW = 20
 """Maximum number of changed arms that are sent one by one."""
 FIGURES = ("good", "bad", "open", "told", "pending", "ended", "spent")
@@ -39,7 +39,7 @@ FIGURES = ("good", "bad", "open", "told", "pending", "ended", "spent")
 
 
 class Due(NamedTuple):
-    """An estimate to make: the journal's number, and the function that makes it."""
+    """A due estimate: the journal's number, and the function that computes it."""
 
     number: int
     estimate: Callable[[Stop], Finish | None]
@@ -53,7 +53,7 @@ class Guess(NamedTuple):
     value: Finish | None
 
     def is_outdated(self, campaign: Campaign) -> bool:
-        """Whether the campaign has grown much since, or rewards have replaced the plan's assumption."""
+        """Whether the campaign has grown much since then, or rewards have replaced the plan's assumption."""
         if campaign.number > OUTDATED * self.number:
             return True
         return self.value is not None and self.value.guess != "" and campaign.tally().told > 0
@@ -125,7 +125,7 @@ def estimated(campaign: Campaign) -> Finish | None:
 
 
 def estimate_due(campaign: Hosted) -> Due | None:
-    """What a new estimate needs; None if no new estimate is due.
+    """The input of a new estimate; None if none is due.
 
     One is due if the last is outdated, or if something has changed and the last was short compared with the time
     since then.
@@ -138,7 +138,7 @@ def estimate_due(campaign: Hosted) -> Due | None:
 
 
 def keep_estimate(campaign: Hosted, number: int, value: Finish | None, took: float) -> None:
-    """Store an estimate that took `took` seconds."""
+    """Store an estimate that was computed in `took` seconds."""
     _guesses[campaign] = Guess(time.monotonic() + REST * took, number, value)
 
 
@@ -159,7 +159,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def verdict_table(campaign: Campaign, only: str | None = None) -> str:
-    """The verdicts as CSV; arms that others are compared with are left out if `only` one verdict is wanted."""
+    """The verdicts as CSV; with `only` one verdict, controls are left out."""
     judges = campaign.terms.question.judges
     file = io.StringIO()
     lines = csv.writer(file)
@@ -175,7 +175,7 @@ def verdict_table(campaign: Campaign, only: str | None = None) -> str:
 
 
 def cell(value: Any) -> Any:
-    """A value of a CSV file; a quote before a text that a spreadsheet would run as a formula.
+    """Convert a value for CSV: put a quote before text that a spreadsheet would run as a formula.
 
     >>> cell("=1+1"), cell("calm"), cell(-0.5), cell(None)
     ("'=1+1", 'calm', -0.5, None)

@@ -28,7 +28,8 @@ from goodarm.service.targets import PORTS, Target, resolve
 
 ATTEMPTS = 8
 FIRST_WAIT, GROWTH = 2.0, 4.0
-"""Seconds before the second attempt, and the growth of the waits: the last attempt comes after about three hours."""
+"""Seconds before the second attempt, and the factor by which waits grow. The last attempt is made after about three
+hours."""
 TIMEOUT = 10.0
 NOTE = "delivery"
 SHOWN_AGAIN = 3600.0
@@ -65,7 +66,7 @@ class Webhooks:
         """Register a webhook. Its target is resolved now, and again at each delivery.
 
         key : chosen by the caller; for an hour the same key gets the same webhook, including its secret. The id is
-              derived from it, so that two workers asked at once make one webhook
+              derived from it, so two workers with the same request create one webhook
         """
         self._resolve(url)
         id = secrets.token_hex(6) if key is None else blake2b(f"{campaign}\0{key}".encode(), digest_size=6).hexdigest()
@@ -81,7 +82,7 @@ class Webhooks:
         """The webhook of an earlier request with the same key."""
         (found,) = self._found("where id = ?", (asked.id,))
         if (found.campaign, found.url) != (asked.campaign, asked.url) or found.ended_at is not None:
-            raise Refused("this key was used for another webhook, or for one that has ended. Use a new key.")
+            raise Refused("this key was used for a different or ended webhook. Use a new key.")
         if asked.created_at - found.created_at > SHOWN_AGAIN:
             raise Refused("this key was used more than an hour ago, and secrets are not shown again. Use a new key.")
         return found
@@ -95,7 +96,7 @@ class Webhooks:
         return self._found("where ended_at is null order by created_at, id", ())
 
     def end(self, campaign: str, id: str) -> None:
-        """Send nothing more."""
+        """Stop sending to a webhook."""
         if not self._side.change(
             "update goodarm_webhooks set ended_at = coalesce(ended_at, ?) where id = ? and campaign = ?",
             (self._clock(), id, campaign),

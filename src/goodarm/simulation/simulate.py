@@ -132,7 +132,7 @@ def check_workload(runs: int, workers: int, backend: str) -> None:
         raise InvalidValue(f"workers must be at least 1; got {workers}.")
     if workers > MOST_WORKERS:
         raise InvalidValue(
-            f"workers must be at most {MOST_WORKERS}; got {workers}. More than there are cores gain little."
+            f"workers must be at most {MOST_WORKERS}; got {workers}. Using more workers than cores gains little."
         )
     if backend not in BACKENDS:
         raise UnknownName("backend", backend, BACKENDS)

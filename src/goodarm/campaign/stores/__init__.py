@@ -21,7 +21,7 @@ def is_server(store: object) -> bool:
 
 
 def open_store(address: str | Path | Store, *, create: bool = True) -> Store:
-    """The store at an address; with `create=False` a file that is not there is refused, not made.
+    """The store at an address. With `create=False` a missing file is refused instead of created.
 
     memory:            a new store for one caller; memory:NAME is shared within the process
     sqlite:///FILE     a file on this machine's disk; a path that ends in .db means the same
@@ -44,13 +44,13 @@ def open_store(address: str | Path | Store, *, create: bool = True) -> Store:
     raise InvalidValue(
         f"can't tell what kind of store {shown!r} is. Write sqlite:///banners.db for a file, "
         "postgresql://user@host/database for a server, http://host:port for a `goodarm serve`, or memory: for one that "
-        "ends with the process."
+        "is lost when the process exits."
     )
 
 
 @contextmanager
 def held(store: str | Path | Store, *, create: bool = True) -> Iterator[Store]:
-    """The store at an address, closed again if an error follows."""
+    """The store at an address. It is closed if the block raises."""
     opened = open_store(store, create=create)
     try:
         yield opened
@@ -61,7 +61,7 @@ def held(store: str | Path | Store, *, create: bool = True) -> Iterator[Store]:
 
 
 def found_in(store: Store, name: str) -> int:
-    """The number of a campaign that must be there."""
+    """The number of an existing campaign; refuses an unknown name."""
     found = store.find(name)
     if found is None:
         raise UnknownName("campaign", name, store.names(), none="The store has no campaigns yet.")

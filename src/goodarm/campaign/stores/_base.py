@@ -3,7 +3,7 @@ or time.
 
 Writes happen within `transaction(campaign)`. It excludes all other writers to that campaign, and keeps either all or
 none of the entries appended in it. They are on disk when the `with` block ends without an error.
-`goodarm.testing.store_checks` tests a store of your own.
+`goodarm.testing.store_checks` tests your own store.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Store(ABC):
         """The entries after one number, up to and including another, in order, many at a time."""
 
     def read(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[Event]:
-        """The same, one by one."""
+        """The same entries, one by one."""
         for rows in self.chunks(campaign, after, until):
             yield from map(Event._make, rows)
 
@@ -72,7 +72,7 @@ class Store(ABC):
         """The entry that ended a ticket, or a part of a block."""
 
     def endings(self, campaign: int, ticket: int, endings: Sequence[str]) -> dict[str, Event]:
-        """The entries of one ticket with these marks, by mark. Stores with a query language ask for all at once."""
+        """The entries of one ticket with these marks, by mark. Stores with a query language need one query."""
         found = ((mark, self.ending(campaign, ticket, mark)) for mark in endings)
         return {mark: event for mark, event in found if event is not None}
 
@@ -92,12 +92,13 @@ class Store(ABC):
     def flush(self) -> None:  # noqa: B027  most stores have nothing to do
         """Return when everything that was read from the store is on disk.
 
-        A store may show a commit to other processes before it is on disk only if all of them end with the machine whose
-        failure would lose it. PostgreSQL's clients survive its server, so its commits are on disk when others see them.
+        Other processes may see a commit before it is on disk only if they run on the same machine: the failure that
+            loses the commit then ends them, too. PostgreSQL's clients outlive its server, so its commits are on disk
+            before others see them.
         """
 
     def give_up(self) -> None:  # noqa: B027  most stores have nothing to do
-        """End operations of other threads that wait for a server, with an error."""
+        """Abort, with an error, the operations of other threads that wait for a server."""
 
     @abstractmethod
     def close(self) -> None:

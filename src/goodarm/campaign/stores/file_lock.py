@@ -3,9 +3,9 @@
 `flock` has no timeout. A writer that finds the file locked therefore waits in a thread, which keeps its
 place in the kernel's queue, and gives up after `LONGEST_WAIT` seconds.
 
-Libraries that lock on every system either make the same call where it exists (portalocker) or poll every 50 ms
-(filelock): with four writers, one wait in a hundred then takes 0.37 s instead of 0.04 s. So no library is used, and
-SQLite stores do not work on Windows.
+Portable locking libraries either make the same call where it exists (portalocker) or poll every 50 ms (filelock). With
+four writers, polling lengthens one wait in a hundred from 0.04 s to 0.37 s. We therefore use no library, and SQLite
+stores do not work on Windows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ LONGEST_WAIT = 10.0
 
 
 def file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
-    """The type of the file system that holds a path; empty where the system does not say."""
+    """The type of the file system that holds a path; empty if the system does not report it."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -102,7 +102,7 @@ class FileLock:
         if not self._waiting.wait(LONGEST_WAIT):  # it stays in the queue for the next attempt
             raise UnusableStore(
                 f"{self._path.with_suffix('')} was locked by another process for {LONGEST_WAIT:g} s. Nothing was "
-                "changed; try again, and end the other process if it hangs."
+                "changed. Try again, and end the other process if it hangs."
             )
         self._waiting = None
 
@@ -116,7 +116,7 @@ class FileLock:
 
 
 class _Waiting:
-    """A thread in the kernel's queue for a lock. It returns the lock if the caller has given up in the meantime.
+    """A thread in the kernel's queue for a lock. It releases the lock if the caller has given up in the meantime.
 
     The lock belongs to the open file. The thread uses a duplicate of its descriptor, since the original may be closed
     while the thread waits. As long as it waits, nothing else may acquire or release the lock through this open file.

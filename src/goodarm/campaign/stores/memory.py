@@ -93,4 +93,4 @@ class MemoryStore(Store):
         self._kept[campaign].snapshot = snapshot
 
     def close(self) -> None:
-        """Nothing to close: the campaigns stay as long as the store is held."""
+        """Nothing to close: the campaigns exist as long as the object."""

@@ -1,6 +1,6 @@
-"""The files of an open SQLite database. If one of them is deleted or replaced, SQLite goes on with the old one.
+"""The files of an open SQLite database. If one of them is deleted or replaced, SQLite continues with the old one.
 
-What is written to the old database or its log is never read again. Without the old shared index (`-shm`), the next
+Data written to the old database or its log is never read again. Without the old shared index (`-shm`), the next
 process creates another one, and the two overwrite each other's commits in the log.
 """
 
@@ -17,7 +17,7 @@ from goodarm.errors import UnusableStore
 
 OF_A_DATABASE = ("-wal", "-shm")
 """Endings of the names of a database's other files."""
-RESTORE = "Nothing more is written to it. Put the file back, or restore a backup, and start this program again."
+RESTORE = "Writing to it has stopped. Put the file back or restore a backup, then restart this program."
 
 
 def create_private(path: Path) -> None:
@@ -36,8 +36,8 @@ def create_private(path: Path) -> None:
 class Opened:
     """Device and inode of each file of a connection, as they were opened.
 
-    An open file keeps its inode, so that no other file can have the same number. SQLite shares the index between all
-    connections of a process. A new connection is therefore refused, too, if another one has lost its files.
+    An open file keeps its inode, so no other file can have the same number. SQLite shares the index between all
+    connections of a process. If one connection has lost its files, new connections are therefore refused as well.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, endings: Iterable[str] = OF_A_DATABASE) -> None:
@@ -72,7 +72,7 @@ class Opened:
         self._connection.close()
 
     def _leave(self) -> None:
-        """Never close the connection, also when the interpreter ends, which closes what it deletes.
+        """Keep the connection open for ever. Even at exit the interpreter must not delete it, since deleting closes it.
 
         SQLite would copy its old log over newer entries of other processes, and remove their log.
         """
@@ -85,4 +85,4 @@ class Opened:
 _open: WeakSet[Opened] = WeakSet()
 """All open connections of this process."""
 _lost: list[Opened] = []
-"""Those that have lost their files."""
+"""Connections that have lost their files."""

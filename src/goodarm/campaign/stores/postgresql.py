@@ -1,9 +1,9 @@
-"""PostgreSQL: campaigns of several machines. psycopg 3, no ORM.
+"""PostgreSQL, for campaigns of several machines. Uses psycopg 3, no ORM.
 
 A writer first acquires an advisory lock of its campaign for the transaction. A second statement then reads new entries:
 under READ COMMITTED it sees everything that was committed before the lock was granted.
 
-No call waits for a server longer than some seconds. The server ends long statements itself, TCP probes detect machines
+No call waits for a server longer than a few seconds. The server ends long statements itself, TCP probes detect machines
 that are gone, and `Patience` closes the connection to a server that accepts data and never replies.
 """
 
@@ -56,12 +56,12 @@ ON CONFLICT (campaign) DO UPDATE SET number = EXCLUDED.number, chain = EXCLUDED.
 MANY = 20
 """Number of rows from which COPY is quicker than INSERT."""
 PROBE = 0
-"""Number of no campaign, for the write that `probe` makes."""
+"""A number that no campaign has, for the write of `probe`."""
 CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 8
-"""Maximum time of a statement at the server, waiting for locks included."""
+"""Maximum time of a statement at the server, including waits for locks."""
 SILENT_SECONDS = STATEMENT_SECONDS + 2.0
-"""Maximum time without an answer: the server ends a statement itself before."""
+"""Maximum time without an answer. It is longer than the server's own limit for statements."""
 AWAY_SECONDS = 1.0
 """Seconds after a failed connection during which no new attempt is made, so that waiting requests fail at once."""
 CONNECTION = {
@@ -71,11 +71,11 @@ CONNECTION = {
     "keepalives_count": "3",
     "tcp_user_timeout": str(1000 * STATEMENT_SECONDS),
 }
-"""Settings of a connection, unless the address has its own."""
+"""Settings of a connection, unless the address overrides them."""
 
 
 class PostgresqlStore(Store):
-    """One connection; threads of one process take turns. It reconnects after the server was gone."""
+    """One connection; threads of one process take turns. It reconnects after a lost connection."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -98,7 +98,7 @@ class PostgresqlStore(Store):
             raise
 
     def _here(self) -> psycopg.Connection[Any]:
-        """A working connection of this process; within a transaction it must be the one that began it."""
+        """A working connection of this process; within a transaction, the connection that began it."""
 
         if self._inside and self._connection is not None:
             return self._connection
@@ -112,7 +112,7 @@ class PostgresqlStore(Store):
         return self._connection
 
     def _run(self, query: str, values: Sequence[Any] = (), *, binary: bool = False) -> psycopg.Cursor[Any]:
-        """One statement and its answer."""
+        """Run one statement and return its result."""
         connection = self._here()
         with self._patience.awaiting(connection):
             return connection.execute(query, values, binary=binary)
@@ -231,14 +231,14 @@ class PostgresqlStore(Store):
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """psycopg's errors, with what can be done about them."""
+        """Convert psycopg's errors into `UnusableStore` with advice."""
         try:
             yield
         except self._error as error:
             first = str(error).strip().partition("\n")[0]
             raise UnusableStore(
-                f"{self.address}: the server can't be used ({first or type(error).__name__}). What was acknowledged is "
-                "safe; try again: telling the same reward again is fine."
+                f"{self.address}: the server can't be used ({first or type(error).__name__}). Acknowledged rewards are "
+                "safe. Try again: repeating a reward has no effect."
             ) from error
 
 
@@ -283,13 +283,13 @@ def connected(address: str, **options: Any) -> psycopg.Connection[Any]:
 TIMEOUT = """
 SELECT set_config('statement_timeout', %s, false) WHERE current_setting('statement_timeout') = '0'
 """
-"""A limit that the user or the database has set stays."""
+"""Leaves a limit that the user or the database has set."""
 
 
 class Patience:
     """Disconnects from a server that has not answered for `seconds`.
 
-    psycopg waits for an answer without limit, and TCP's own probes are answered by the kernel of a server that hangs.
+    psycopg waits for an answer without limit, and the kernel of a hanging server still answers TCP probes.
     One thread per store checks the time; each wait costs only two assignments.
     """
 
@@ -301,7 +301,7 @@ class Patience:
         self._away_until = -math.inf
 
     def connected(self, address: str, **options: Any) -> psycopg.Connection[Any]:
-        """A new connection, or the error of the last attempt if that was a moment ago."""
+        """A new connection. If the last attempt failed a moment ago, this raises without trying."""
         import psycopg
 
         if time.monotonic() < self._away_until:
@@ -314,7 +314,7 @@ class Patience:
 
     @contextmanager
     def awaiting(self, connection: Any) -> Iterator[None]:
-        """The block waits for the server."""
+        """Watch the server while the block waits for it."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self._ended = threading.Event()
@@ -345,7 +345,7 @@ class Patience:
 
 
 def hang_up(connection: Any) -> None:
-    """End a connection from another thread: what waits for it receives an error at once."""
+    """End a connection from another thread. Calls that wait for it raise at once."""
     import psycopg
 
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as held:

@@ -1,16 +1,16 @@
-"""SQLite: the embedded default. One file, several processes of one machine, every acknowledged write on disk.
+"""SQLite, the default store: one file, shared by the processes of one machine. Every acknowledged write is on disk.
 
 A transaction returns when its commit is on disk. SQLite's own flush (WAL with synchronous=FULL) would run under the
 write lock, and the disk would do nothing while the next writer works. So SQLite commits without a flush
 (synchronous=NORMAL), the lock is released, and then the log is flushed: `fdatasync` on the WAL, the same call that
-SQLite makes. A flush covers all commits before it. Whatever a process reads of others is flushed as well, before a
-caller hears of it (`flush`).
+SQLite makes. A flush covers all commits before it. Entries read from other processes are also flushed before they are
+returned to a caller (`flush`).
 
-SQLite lets waiting writers try again at random times, so that with four of them one may starve for seconds; a `flock`
-taken before BEGIN IMMEDIATE queues them. It is held through the checkpoint, which a commit may start, and through
+SQLite lets waiting writers retry at random times, so one of four may starve for seconds. A `flock` before BEGIN
+IMMEDIATE queues them. It is held through the checkpoint, which a commit may start, and through
 closing: before SQLite 3.51.3, two connections that checkpoint at once can reset the WAL.
 
-If the file is deleted or replaced while it is open, SQLite continues to write to the old one, which can't be read any
+If the file is deleted or replaced while it is open, SQLite continues to write to the old one, which nobody can read any
 more. Each operation therefore compares the files under their names with the ones that were opened (`Opened`).
 """
 
@@ -53,7 +53,7 @@ ENDLESS = 2**62
 BUSY_SECONDS = 10.0
 """Maximum time to wait for a program that locks the database without our lock, such as the sqlite3 shell."""
 PROBE = 0
-"""Number of no campaign, for the write that `probe` makes."""
+"""A number that no campaign has, for the write of `probe`."""
 flush_file = getattr(os, "fdatasync", os.fsync)
 """Flush a file; macOS has only the slower call."""
 APPLICATION = 0x600DA531
@@ -61,7 +61,7 @@ APPLICATION = 0x600DA531
 
 
 class SqliteStore(Store):
-    """One file; threads of one process may share the object, processes open one each."""
+    """One file; threads of one process may share the object; each process opens its own."""
 
     def __init__(self, path: str | Path, *, create: bool = True, read_only: bool = False) -> None:
         self.path = Path(path)
@@ -75,9 +75,9 @@ class SqliteStore(Store):
         self._opened: Opened | None = None
         """The files of the database and the lock; None if it is only read."""
         self._log = -1
-        """The log, opened once more to flush it."""
+        """The log, opened a second time for flushing."""
         self._lost = False
-        """Whether a flush has failed. The system may then have dropped committed entries, and a next flush succeeds."""
+        """Whether a flush has failed. Then committed entries may be lost, even if later flushes succeed."""
         refuse_network(self.path)
         if not create and not self.path.exists():
             raise UnusableStore(f"there is no file {self.path}. Check the name; creating a campaign makes the file.")
@@ -146,16 +146,16 @@ class SqliteStore(Store):
             self._thread = threading.RLock()
             self._lock = FileLock(self._lock._path)
             self._connect()
-        if not self._inside:  # a transaction looks at its beginning and at its end
+        if not self._inside:  # a transaction checks at its beginning and its end
             self._refuse_another_file()
         return self._connection
 
     def _refuse_another_file(self) -> None:
-        """Refuse to go on if the files under their names are not the ones that were opened, or a flush has failed."""
+        """Refuse to continue if a file was replaced since it was opened, or a flush has failed."""
         if self._lost:
             raise UnusableStore(
-                f"{self.path}: the disk has refused to keep what was written. Nothing more is written to it. Check the "
-                "disk, then start this program again: what was not acknowledged may be missing."
+                f"{self.path}: the disk failed to save written data. Writing to it has stopped. Check the disk, then "
+                "restart this program. Unacknowledged data may be missing."
             )
         if self._opened is not None:
             self._opened.refuse_others()
@@ -182,7 +182,7 @@ class SqliteStore(Store):
                 try:
                     yield
                     connection.execute("COMMIT")
-                    self._refuse_another_file()  # before anyone is told that it is kept
+                    self._refuse_another_file()  # before acknowledging the write
                 except BaseException:
                     with suppress(sqlite3.Error):
                         if connection.in_transaction:
@@ -256,7 +256,7 @@ class SqliteStore(Store):
             self._connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (campaign, *snapshot))
 
     def guard(self) -> None:
-        """Note for good that the store has tokens. They are in another file, which may be lost."""
+        """Record permanently that the store has tokens. The tokens are in another file, which may be lost."""
         with self.transaction(None):
             self._connection.execute("CREATE TABLE IF NOT EXISTS guarded (note TEXT)")
 
@@ -277,7 +277,7 @@ class SqliteStore(Store):
             return
         with self._thread:
             if self._lock._file >= 0:
-                with suppress(UnusableStore):  # another process has the file open: this is not the last to close it
+                with suppress(UnusableStore):  # another process has the file open, so this is not the last to close it
                     self._lock.take()
             if self._opened is not None:
                 self._opened.close()
@@ -292,7 +292,7 @@ class SqliteStore(Store):
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """SQLite's errors, and the system's, with what can be done about them."""
+    """Convert the errors of SQLite and the system into `UnusableStore` with advice."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -311,11 +311,11 @@ _REASONS = {
     "readonly": "the file or its folder is read-only; make it writable. Nothing was changed",
     "permission": "the file or its folder may not be written by this user. Nothing was changed",
     "full": "the disk is full; free some space and try again. Nothing was half-written",
-    "disk i/o": "the disk refused to write, as when it is full; try again. Nothing was half-written",
+    "disk i/o": "the disk refused to write, perhaps because it is full; try again. Nothing was half-written",
     "file too large": "the file may not grow any more; raise the limit. Nothing was half-written",
     "not a database": "this is not an SQLite database; name another file",
     "malformed": "the file is damaged; restore it from a backup",
-    "unique": "a ticket can end only once; somebody else has ended it. Nothing was changed",
+    "unique": "a ticket can end only once, and another process has ended it. Nothing was changed",
     "is a directory": "a folder can't be opened as a store; name a file in it",
-    "unable to open": "the file can't be opened; is the folder there, and may this user read it?",
+    "unable to open": "the file can't be opened. Does the folder exist, and may this user read it?",
 }

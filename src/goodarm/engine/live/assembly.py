@@ -117,7 +117,7 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
         fit=fit,
         next_round=next_round,
     )
-    # rules that read the result of a native learner take about half a millisecond as Python
+    # rules that read the result of a native learner need about half a millisecond as Python
     bets_slowly = rule.learner is not None and rule.learner.native
     slow = learner is not None and learner.native
     observe = just_in_time(plain_observe, SLOW_RULE) if bets_slowly else as_native_rounds(plain_observe)
@@ -259,7 +259,7 @@ def ask_by_rank(evidence: Formula, arms: Table, i: int, bar: Any, values: Any) -
 
 
 def count_pending(evidence: Formula, arms: Table, i: int, bar: Any, values: Any) -> None:
-    """Let the evidence of arm i count its pending pulls, unless the arm is decided."""
+    """Update the evidence of arm i for its pending pulls, unless the arm is decided."""
     if abs(arms[i, VERDICT]) != 1.0:
         arms[i, FOR_GOOD], arms[i, FOR_BAD] = evidence(
             arms[i, PULLS], arms[i, TOTAL], arms[i, ARM_FIELDS:], bar, *values
@@ -347,10 +347,10 @@ def asking(prepare: Formula, select: Formula, update: Formula) -> Callable[..., 
 def choosing_again(
     parts: Parts, select: Formula, kind: Kind, evidence: Formula | None, draws: bool
 ) -> Callable[..., tuple[Pool, int]]:
-    """Asks and tells of a journal with every choice made again: what single steps do, compiled, with the same bits.
+    """Asks and tells of a journal, repeating every choice: compiled, with the same bits as single steps.
 
     evidence : where verdicts are given by rank, so that the evidence must count each ask at once; None elsewhere
-    draws    : whether choosing draws random numbers, also for a reward without a ticket
+    draws    : whether choosing draws random numbers, even for a reward without a ticket
 
     The compiled function returns the pool and the place of the first ask for another arm than the chosen one, -1 if
     there is none.
@@ -479,7 +479,7 @@ def judging(evidence: Formula, decide: Formula, fdr: bool) -> Callable[..., int]
 
 
 def _decided_by_rank(tables: Tables, i: int, pool: Pool, bar: Any, deciding: Any, decided: Any) -> int:
-    """Write the arms that e-BH decides after arm i's new evidence into `decided`; returns their number."""
+    """Write into `decided` the arms that e-BH decides after arm i's new evidence; returns their number."""
     found, opened = decide_by_rank(tables.arms, i, tables.ledger, tables.settled, bar)
     tables.progress[OPEN] -= opened
     for j in range(found):

@@ -1,4 +1,4 @@
-"""Live campaigns with several bars: does each metric's mean clear its bar? Decided by the totals of every metric.
+"""Live campaigns with several bars: does each metric's mean clear its bar? Verdicts use the totals of every metric.
 
 A reward has one number in [0, 1] per metric. Where less is better, 1 - x takes the place of x and 1 - bar that of the
 bar, so that more is better in every table here. With E+_j and E-_j the evidence of metric j, pending pulls at their
@@ -177,7 +177,7 @@ class BarsStep(ScanStep):
         until: int,
         trace: NDArray[np.int64],
     ) -> bool:
-        """The loop plays rounds without verdicts and fits, which follow here as in single steps."""
+        """The loop plays rounds without verdicts or fits. They follow here, as in single steps."""
         (values, _), observing, *_ = self.parameters
         turned = np.array([not metric.at_least for metric in self.metrics])
         bars, good = tuple(self.bars), int((self.arms[0, :, VERDICT] > 0.0).sum())
@@ -202,7 +202,7 @@ class BarsStep(ScanStep):
     # Views
 
     def _look(self, which: list[int]) -> list[int]:
-        """Recompute evidence, verdicts and indices of these arms."""
+        """Recompute the evidence, verdicts and indices of these arms."""
         decided, budget = [], self.problem.bar.budget
         for arm in which:
             if abs(self.arms[0, arm, VERDICT]) == 1.0:
@@ -296,7 +296,7 @@ class BarsStep(ScanStep):
 ENDED, GOES_ON = -2, -1
 """Results of the loop other than an arm: no arm can be pulled, and the last round is reached."""
 NEARLY = 1e-9
-"""Distance from the evidence of a verdict, above rounding errors, within which the step itself decides."""
+"""Distance from the evidence of a verdict within which the step itself decides. It exceeds all rounding errors."""
 
 
 @cache

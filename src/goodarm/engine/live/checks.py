@@ -23,13 +23,13 @@ def check_live(policy: Policy, rewards: Rewards) -> None:
     """Refuse policies that can't run with late rewards."""
     if policy.decided_by is Basis.MODEL:
         raise UnsoundPairing(
-            f"{policy.name} decides by a model of all arms, and rewards that come late could mislead it. Live, a model "
-            "may guide the pulls and each arm's own rewards decide, as in 'ucb+gap-mixture@linear'."
+            f"{policy.name} decides by a model of all arms, which late rewards could mislead. In a live campaign, a "
+            "model may guide the pulls while each arm's own rewards decide, as in 'ucb+gap-mixture@linear'."
         )
     if policy.criterion is Criterion.FDR and not by_totals(policy, rewards):
         raise UnsoundPairing(
-            f"{policy.name} counts rewards in the order of asking, and the false discovery rate can't be kept live "
-            "that way: which rewards are still missing would choose the moment of each verdict. Use a rule by totals, "
+            f"{policy.name} counts rewards in the order of asking, so it can't control the false discovery rate live: "
+            "the missing rewards would influence the time of each verdict. Use a rule by totals, "
             "for example 'value+gap-mixture', or criterion='fwer'."
         )
 
@@ -43,42 +43,44 @@ def by_totals(policy: Policy, rewards: Rewards) -> bool:
 
 
 def check_costs(policy: Policy, costs: Sequence[float], budget: float | None) -> None:
-    """Refuse costs that the policy can't take into account, and a budget that does not pay for one sample.
+    """Refuse costs that the policy can't use, and a budget that does not cover one sample.
 
     costs : cost of a sample of each arm; empty if each costs 1
     """
     prices = costs or [1.0]
     if len(set(prices)) > 1 and not isinstance(policy.sampling, IndexRule):
         raise InvalidValue(
-            f"{policy.name} gives arms no index that could be divided by their costs. Use 'value+gap-mixture', or "
-            "leave the costs out."
+            f"{policy.name} has no index per arm to divide by its cost. Use 'value+gap-mixture', or leave the costs "
+            "out."
         )
     if budget is None:
         return
     if not 0.0 < budget < math.inf:
         raise InvalidValue(f"budget must be a positive number; got {budget!r}.")
     if budget < min(prices):
-        raise InvalidValue(f"a budget of {budget:g} does not pay for one sample, which costs at least {min(prices):g}.")
+        raise InvalidValue(f"a budget of {budget:g} does not cover one sample, which costs at least {min(prices):g}.")
 
 
 def check_against_control(policy: Policy, problem: Problem) -> None:
     """Refuse policies that can't compare arms with a control."""
     if not isinstance(problem.rewards, Bounded):
         raise UnsoundPairing(
-            f"arms are compared with a control by totals, proved for rewards in [0, 1]; these are {problem.rewards}. "
-            "Rescale rewards that have bounds, or pair each reward with one of the control and use their difference "
-            "with a threshold."
+            f"comparisons with a control are proved only for rewards in [0, 1]; these are {problem.rewards}. Rescale "
+            "bounded rewards, or pair each reward with one of the control and compare their difference with a "
+            "threshold."
         )
     if policy.criterion is Criterion.FDR:
         raise UnsoundPairing(
-            "against a control the criterion is fwer: the control's rewards move the evidence of all arms at once, "
-            "arms are looked at one by one, and for that the false discovery rate is not proved. Leave criterion out."
+            "comparisons with a control use the criterion fwer: the control's rewards change the evidence of all arms "
+            "at once but arms are examined one by one, and control of the false discovery rate is not proved for this. "
+            "Leave criterion out."
         )
     rule = policy.sampling
     if policy.model is not None or not isinstance(rule, IndexRule) or rule.learner not in (None, prior_learner):
         raise UnsoundPairing(
-            f"{policy.name} can't choose against a control: the bar moves with the control's mean, which is for rules "
-            "that give each arm an index of its own, without a model or bounds learned for one threshold. Use one of "
+            f"{policy.name} can't choose in a comparison with a control. The bar moves with the control's mean, which "
+            "requires a rule with a separate index for each arm, without a model or bounds learned for one threshold. "
+            "Use one of "
             "value-normal, lucb-g, dgai-spread, apt-g, ucb, uniform."
         )
 

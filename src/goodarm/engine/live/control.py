@@ -1,5 +1,4 @@
-"""Live comparison with a control: is each arm's mean at least the control's plus a margin? Decided by the totals of
-both.
+"""Live comparison with a control: is each arm's mean at least the control's plus a margin? Verdicts use both totals.
 
 The evidence of an arm is `goodarm.rules.identification.versus.better_by` of its totals and the control's. Pending pulls
 count at their worst for both verdicts: for "better" the arm's count as 0 and the control's as 1, for "not better" the
@@ -23,7 +22,7 @@ theta is smaller still. By Ville's inequality, M ever reaches 1/(delta w) with p
 the arm's share. Evaluating it late, rarely, or at data-dependent times can only miss that event. The proof for "worse"
 replaces x by 1 - x. Only one of the two verdicts can be wrong for an arm, and the shares add up to 1.
 
-An arm that is added later may have been picked because of the control's rewards so far, either as better or as worse.
+An arm that is added later may have been picked because of the control's earlier rewards, in either direction.
 Then both verdicts can be wrong, so each of them gets half of the arm's share (`LATER`).
 
 A told reward of an arm updates that arm's evidence. The evidence of all arms is updated whenever the control's number
@@ -156,7 +155,7 @@ class ControlStep(ScanStep):
         return self._look_at_all() if arm == self.control else self._look([arm])
 
     def _after(self, told: list[int]) -> list[int]:
-        """Decide what follows from rewards of these arms."""
+        """Give the verdicts that follow from rewards of these arms."""
         now = float(self.state.arms[self.control, PULLS])
         due = self.control in told and now >= self.looked + max(1.0, GROWTH * self.looked)
         decided = self._look_at_all() if due else self._look([arm for arm in told if arm != self.control])

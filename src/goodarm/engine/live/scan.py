@@ -55,11 +55,11 @@ class ScanStep(ABC):
 
     @abstractmethod
     def _after(self, told: list[int]) -> list[int]:
-        """Decide what follows from rewards of these arms."""
+        """Give the verdicts that follow from rewards of these arms."""
 
     @abstractmethod
     def _after_void(self, arm: int) -> list[int]:
-        """Decide what follows from withdrawn pulls of this arm."""
+        """Give the verdicts that follow from withdrawn pulls of this arm."""
 
     # Asking
 
@@ -97,13 +97,13 @@ class ScanStep(ABC):
     # Absorbing
 
     def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
-        """Absorb many rewards, given as number and sum per arm (and metric); returns the arms decided."""
+        """Absorb many rewards, given as a count and a sum for each arm (and metric); returns the arms decided."""
         counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
         pending = self.tables[0][:, PENDING_COLUMN]
         over = counts > pending
         if over.any():
             arm = int(np.argmax(over))
-            raise InvalidValue(f"arm {arm} has {pending[arm]:g} pulls under way, and {counts[arm]:g} were told.")
+            raise InvalidValue(f"arm {arm} has {pending[arm]:g} pending pulls, but {counts[arm]:g} rewards were told.")
         there = np.flatnonzero(counts).tolist()
         for arm in there:
             self._count(arm, float(counts[arm]), np.atleast_1d(sums[arm]).tolist())
@@ -112,7 +112,7 @@ class ScanStep(ABC):
     def void(self, arm: int, pulls: int = 1) -> list[int]:
         """Withdraw pulls for a reason unrelated to their rewards; returns the arms decided."""
         if self.tables[0][arm, PENDING_COLUMN] < pulls:
-            raise InvalidValue(f"arm {arm} has no pull under way that could be declared void.")
+            raise InvalidValue(f"arm {arm} has no pending pull to void.")
         for table in self.tables:
             table[arm, PENDING_COLUMN] -= pulls
         return self._after_void(arm)
@@ -120,7 +120,7 @@ class ScanStep(ABC):
     def _absorbed(self, arm: int, sums: Sequence[float]) -> list[int]:
         """Absorb one reward, with one number per metric."""
         if self.tables[0][arm, PENDING_COLUMN] < 1.0:
-            raise InvalidValue(f"arm {arm} has no pull under way: ask for it before its reward is told.")
+            raise InvalidValue(f"arm {arm} has no pending pull. Ask for the arm before you tell its reward.")
         self._count(arm, 1.0, sums)
         return self._after([arm])
 
@@ -137,7 +137,7 @@ class ScanStep(ABC):
     # Suspension and views
 
     def suspend(self, arm: int) -> None:
-        """Do not choose this arm until it is reopened. Its rewards still count, and it gets no verdict by this."""
+        """Do not choose this arm until it is reopened. Its rewards still count; suspending gives no verdict."""
         self._turn(arm, 0.0, SUSPENDED)
 
     def reopen(self, arm: int) -> None:
@@ -165,7 +165,7 @@ class ScanStep(ABC):
         raise InvalidValue("a journal of this campaign is replayed step by step.")
 
     def replay_choices(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Again:
-        """Refused for the same reason."""
+        """Not supported for the same reason."""
         raise InvalidValue("a journal of this campaign is replayed step by step.")
 
     def player(self, draws: tuple[Formula, ...], rounds: int) -> CompiledPlay | None:

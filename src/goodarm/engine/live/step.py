@@ -23,7 +23,7 @@ Tenths = Sequence[Sequence[int]]
 """For each arm, the tenth of [0, 1] in which the score of each of its cases lies."""
 
 ASK, TELL, GIVE = 0, 1, 2
-"""Kinds of events of a replay. `GIVE` is the ask of a reward without a ticket, which nothing has chosen."""
+"""Kinds of events of a replay. `GIVE` is the ask of a reward without a ticket, which the policy did not choose."""
 
 
 class Asked(NamedTuple):
@@ -48,10 +48,10 @@ class ArmState(NamedTuple):
     pulls, total           : rewards that were absorbed, and their sum
     pending                : pulls that were asked for and not yet answered
     for_good, for_bad      : evidence, pending pulls at their worst
-    needed_good, needed_bad: the evidence that a verdict needs, or needed once there is one
+    needed_good, needed_bad: the evidence that a verdict needs, or needed at the verdict
     offset                 : log(w K), where the evidence started; w is the arm's share of the error probability
     verdict                : 1 good, -1 bad, 0 none
-    suspended              : whether the arm is not chosen for the time being
+    suspended              : whether the arm is excluded from choices for now
     """
 
     pulls: float
@@ -69,7 +69,7 @@ class ArmState(NamedTuple):
 class Again(NamedTuple):
     """Result of a replay that repeats every choice.
 
-    another : place of the first ask for another arm than the chosen one, -1 if there is none
+    another : place of the first ask whose arm differs from the chosen one, -1 if there is none
     decided : arms that the last event decides
     early   : whether an earlier event decides an arm
     """
@@ -80,13 +80,13 @@ class Again(NamedTuple):
 
 
 class Account(NamedTuple):
-    """What samples of a simulated campaign cost, and when arms were decided. Money is counted in whole units.
+    """Costs of a simulated campaign's samples, and times of its verdicts. Money is counted in whole units.
 
     prices    : price of a pull of each arm
     budget    : budget of the whole run, one number; `goodarm.engine.loop.NEVER` without one
     spent     : money spent so far, one number
     rounds_at : number of pulls of all arms by the time of each arm's verdict, 0 while it has none
-    spent_at  : money spent by then
+    spent_at  : money spent by the time of each arm's verdict
     sums      : sums of the rewards of each metric and arm, as they were drawn
     """
 
@@ -98,7 +98,7 @@ class Account(NamedTuple):
     sums: NDArray[np.float64]
 
     def pays(self, arm: int) -> bool:
-        """Whether the money left pays for a pull of this arm."""
+        """Whether the remaining budget covers a pull of this arm."""
         return bool(self.spent[0] + self.prices[arm] <= self.budget[0])
 
 
@@ -118,7 +118,7 @@ class CompiledPlay:
         """Whether the run goes on after these rounds.
 
         It plays until the pulls of all arms are `until`, `wanted` arms are good, every arm is decided, or the money
-        does not pay for the next pull, and writes the arms of the rounds into `trace` unless it is empty.
+        does not cover the next pull, and writes the arms of the rounds into `trace` unless it is empty.
 
         sources : sources of the rewards of each metric
         """
@@ -159,7 +159,7 @@ class LiveStep(Protocol):
         """
 
     def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
-        """Absorb many rewards, given as number and sum per arm; returns the arms that they decide."""
+        """Absorb many rewards, given as a count and a sum for each arm; returns the arms that they decide."""
 
     def void(self, arm: int, pulls: int = 1) -> list[int]:
         """Withdraw pulls for a reason unrelated to their rewards; returns the arms decided."""
@@ -168,7 +168,7 @@ class LiveStep(Protocol):
         """Replay asks and tells of a journal in order. Kinds are `ASK`, `GIVE` or `TELL`; only tells have rewards."""
 
     def replay_choices(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Again:
-        """The same, with every choice made again and compared."""
+        """Replay, and compare every choice with the policy's."""
 
     def player(self, draws: tuple[Formula, ...], rounds: int) -> CompiledPlay | None:
         """Compiled code that plays rounds with rewards drawn at once: the same bits as single steps.
@@ -181,12 +181,12 @@ class LiveStep(Protocol):
     def add_arms(self, weights: Sequence[float], tenths: Tenths = (), costs: Sequence[float] | None = None) -> None:
         """Add arms, each with its share of the error probability. The problem keeps its K and delta.
 
-        tenths : tenths of the scores of their cases, if cases have scores
-        costs : cost of a pull of each; 1 each if not given
+        tenths : tenths of the scores of the new arms' cases, if cases have scores
+        costs : cost of a pull of each new arm; 1 by default
         """
 
     def suspend(self, arm: int) -> None:
-        """Do not choose this arm until it is reopened. Its rewards still count, and it gets no verdict by this."""
+        """Do not choose this arm until it is reopened. Its rewards still count; suspending gives no verdict."""
 
     def reopen(self, arm: int) -> None:
         """Choose a suspended arm again."""

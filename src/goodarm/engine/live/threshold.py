@@ -143,7 +143,7 @@ class ThresholdStep:
         start_at_offset(self.state.arms, offsets_of(problem, weights), costs)
         self.versions: list[Any] = [self.state.pool.learned]
         self._resting = False
-        """Whether the selector is out of date, and is made ready at the next choice."""
+        """Whether the selector is out of date; the next choice rebuilds it."""
 
     # Asking
 
@@ -229,7 +229,7 @@ class ThresholdStep:
         tables = self.state.tables
         arms = tables.arms
         if arms[arm, PENDING_COLUMN] < 1.0:
-            raise InvalidValue(f"arm {arm} has no pull under way: ask for it before its reward is told.")
+            raise InvalidValue(f"arm {arm} has no pending pull. Ask for the arm before you tell its reward.")
         if self.fdr:
             self._refresh()
         arms[arm, PENDING_COLUMN] -= 1.0
@@ -246,14 +246,14 @@ class ThresholdStep:
         return [arm] if arms[arm, VERDICT] != before else []
 
     def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
-        """Absorb many rewards, given as number and sum per arm; returns the arms that they decide."""
+        """Absorb many rewards, given as a count and a sum for each arm; returns the arms that they decide."""
         self._refuse_blocks()
         counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
         arms, progress = self.state.arms, self.state.tables.progress
         if (counts > arms[:, PENDING_COLUMN]).any():
             arm = int(np.argmax(counts > arms[:, PENDING_COLUMN]))
             raise InvalidValue(
-                f"arm {arm} has {arms[arm, PENDING_COLUMN]:g} pulls under way, and {counts[arm]:g} were told."
+                f"arm {arm} has {arms[arm, PENDING_COLUMN]:g} pending pulls, but {counts[arm]:g} rewards were told."
             )
         there = np.flatnonzero(counts)
         arms[there, PENDING_COLUMN] -= counts[there]
@@ -272,7 +272,7 @@ class ThresholdStep:
         """Withdraw pulls for a reason unrelated to their rewards; returns the arms decided."""
         arms, progress = self.state.arms, self.state.tables.progress
         if arms[arm, PENDING_COLUMN] < pulls:
-            raise InvalidValue(f"arm {arm} has no pull under way that could be declared void.")
+            raise InvalidValue(f"arm {arm} has no pending pull to void.")
         exhausted = self._exhausted(arm)
         arms[arm, PENDING_COLUMN] -= pulls
         if arms[arm, PENDING_COLUMN] + arms[arm, PULLS] == 0.0 and arm < progress[FRESH]:
@@ -307,7 +307,7 @@ class ThresholdStep:
         self._make_ready()
 
     def replay_choices(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Again:
-        """The same, with every choice made again and compared."""
+        """Replay, and compare every choice with the policy's."""
         self._wake()
         events, parts, state, rule = (
             self._events(kinds, arms, rewards),
@@ -331,7 +331,8 @@ class ThresholdStep:
     def _events(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Events:
         if self.parts.replay is None or not self.replayable:
             raise InvalidValue(
-                f"{self.policy.name} is replayed step by step: its bets depend on what was known at each ask."
+                f"{self.policy.name} is replayed step by step: its bets depend on the information available at each "
+                "ask."
             )
         return Events(
             np.asarray(kinds, dtype=np.int8),
@@ -423,7 +424,7 @@ class ThresholdStep:
         self._make_ready()
 
     def suspend(self, arm: int) -> None:
-        """Do not choose this arm until it is reopened. Its rewards still count, and it gets no verdict by this."""
+        """Do not choose this arm until it is reopened. Its rewards still count; suspending gives no verdict."""
         if self.state.arms[arm, VERDICT] == 0.0:
             self._mark(arm, SUSPENDED, -1)
 
@@ -474,7 +475,7 @@ class ThresholdStep:
     def verdict_without(self, arm: int, pulls: int) -> int:
         """The verdict that the arm would have without this many pending pulls; under fdr only if it is certain.
 
-        Nothing is decided by it.
+        Calling it decides nothing.
         """
         row = self.state.arms[arm : arm + 1].copy()
         memory, bar = row[0, ARM_FIELDS:], self.assembly.bar
@@ -557,7 +558,7 @@ class ThresholdStep:
             )
 
     def _judge(self, arms: list[int]) -> list[int]:
-        """Decide what follows from totals that changed other than by a told reward."""
+        """Give the verdicts that follow after totals changed for a reason other than a told reward."""
         tables, decided = self.state.tables, []
         if self.fdr:
             self._refresh()
@@ -629,7 +630,7 @@ class ThresholdStep:
 
     @explains_rules
     def _make_ready(self) -> None:
-        """Build the selector once every arm was asked for, unless nothing is chosen at present."""
+        """Build the selector once every arm has been asked for, unless the step is at rest."""
         tables = self.state.tables
         asked = tables.arms[:, PULLS] + tables.arms[:, PENDING_COLUMN] > 0.0
         tables.progress[FRESH] = len(asked) if asked.all() else int(np.argmin(asked))
@@ -638,7 +639,7 @@ class ThresholdStep:
             self.parts.prepare(tables.kept, tables.arms, pool, self.assembly.bar, self.assembly.parameters[0])
 
     def rest(self) -> None:
-        """Nothing is chosen for a while: the selector is made ready at the next choice."""
+        """Stop preparing for choices; the next choice rebuilds the selector."""
         self._resting = self.assembly.model is None
 
     def _wake(self) -> None:
@@ -656,7 +657,7 @@ class ThresholdStep:
         self._make_ready()
 
     def _new_version(self) -> None:
-        """Keep the pool for tickets asked for under it, if a bet depends on it."""
+        """Keep the pool for the tickets issued under it, if a bet depends on it."""
         if self.by_totals or self.policy.identification.learner is None:
             self.versions[-1] = self.state.pool.learned
         elif not _same(self.state.pool.learned, self.versions[-1]):
@@ -704,7 +705,7 @@ def _same(one: Any, other: Any) -> bool:
 def rehearse(policy: Policy, problem: Problem) -> None:
     """Compile the code for blocks and long replays now, if the rules come from outside goodarm.
 
-    Single steps run as Python. Without this check, a rule that can't be compiled would fail only once the journal is
+    Single steps run as Python. Without this check, a rule that can't be compiled would not fail until the journal is
     long. goodarm's own rules are known to compile, and models of the arms are compiled at the first step.
     """
     rules = (policy.sampling.formula, policy.identification.formula)

@@ -1,4 +1,4 @@
-"""Wrap rules for rewards that come late, out of order, or never.
+"""Wrap rules for rewards that arrive late, out of order, or never.
 
 Why the verdicts hold (proofs in docs/live-verdicts.md):
 
@@ -47,7 +47,7 @@ from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 
 PENDING, OFFSET, TOLD_GOOD, TOLD_BAD, COST = range(5)
 EXTRA = 5
-"""Indices into `arm.memory` of a live arm. The rule's own memory follows.
+"""Indices into `arm.memory` of a live arm, followed by the rule's own memory.
 
 PENDING             : number of pending pulls
 OFFSET              : log(w K), where the evidence starts; w is the arm's share of the error probability
@@ -139,7 +139,7 @@ def live_identification(rule: IdentificationRule) -> tuple[Formula, Formula]:
         return _observe_in_order(rule.observe, rule.memory > 1), _decide_evidence
     if isinstance(rule, RadiusRule):
         return _observe_nothing, _decide_radius(rule.radius)
-    raise TypeError(f"{rule!r} decides by a model of the arms, which no live campaign does")
+    raise TypeError(f"{rule!r} decides by a model of the arms, which live campaigns do not support")
 
 
 def _decide_evidence(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.judgement.log_columns import LogColumns
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 
 Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
@@ -46,7 +46,7 @@ class Sums:
     outside  : whether any reward is out of the declared range. A flag takes a third of the time of minimum and maximum
     squares  : sum of the squares, on the scale of `total`; only for Gaussian rewards and comparisons by squares
     graded   : whether any reward is neither the smallest nor the largest possible; only if that chooses the rule
-    logs     : sums of log(1 + l_j (x - xi)) for each bet of `Question.bets`, shape (K, J); only by sums
+    logs     : sums of log(1 + l_j (x - xi)) for each bet of `LogOptions.bets`, shape (K, J); only by sums
     smallest, largest : smallest and largest reward; only for rewards without a range
     weight   : sum of the weights, of which `total` is the weighted sum; each weight lies in [0, 1]
     capped, improper : rows whose weight was cut, or whose propensity is not a probability; only with propensities
@@ -113,20 +113,20 @@ class LogSource(Protocol):
     def times(self) -> list[str]:
         """The columns that hold times."""
 
-    def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
+    def sums(self, columns: LogColumns, options: LogOptions, progress: Progress) -> Sums:
         """Rows, rewards and their sums per segment and arm."""
 
-    def stray(self, columns: LogColumns, question: Question) -> Stray:
+    def stray(self, columns: LogColumns, options: LogOptions) -> Stray:
         """Rewards that are outside the declared range, or are not numbers."""
 
-    def rows_before(self, columns: LogColumns, question: Question, moment: float) -> int:
+    def rows_before(self, columns: LogColumns, options: LogOptions, moment: float) -> int:
         """Number of rows before a time, in the unit of `Sums.first`."""
 
-    def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
+    def distinct(self, columns: LogColumns, options: LogOptions, column: str) -> int:
         """Number of different values of a column within segments and arms, added up; it may be estimated."""
 
-    def cells(self, columns: LogColumns, question: Question, drawn: str | None, score: str | None) -> list[Cell]:
+    def cells(self, columns: LogColumns, options: LogOptions, drawn: str | None, score: str | None) -> list[Cell]:
         """Every row of a fixed test set; `drawn` and `score` are columns."""
 
-    def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
+    def in_order(self, columns: LogColumns, options: LogOptions, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """The rewards in the order of a column; an arm is its place in `sums`."""

@@ -17,7 +17,7 @@ import numpy as np
 from goodarm.arguments import plural
 from goodarm.errors import InvalidValue, MissingExtra, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns, header_missing, like_data
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources import sql
 from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums
 from goodarm.judgement.sources.paths import Dialect, Files, find_files, read_dialect
@@ -105,7 +105,7 @@ class DuckSource:
                 found.append(name)
         return found
 
-    def table(self, columns: LogColumns, question: Question) -> sql.Table:
+    def table(self, columns: LogColumns, options: LogOptions) -> sql.Table:
         """The relation as this question reads it."""
         kinds = {name: _kind(dtype) for name, dtype in self._described}
         return self._timed(sql.Table(self._relation, kinds, "DOUBLE", True), columns)
@@ -124,16 +124,16 @@ class DuckSource:
             else None,
         )
 
-    def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
-        table = self.table(columns, question)
-        if question.where is not None:
-            self._check_where(table, question.where)
+    def sums(self, columns: LogColumns, options: LogOptions, progress: Progress) -> Sums:
+        table = self.table(columns, options)
+        if options.where is not None:
+            self._check_where(table, options.where)
         # a NaN makes the sum one, except where rewards are cut: NaN counts as larger than any number
-        found = None if question.scale.cut else self._sums(table, columns, question, progress, False)
+        found = None if options.scale.cut else self._sums(table, columns, options, progress, False)
         if found is None or np.isnan(found.total[found.pulls > 0]).any():
             # a file's statistics leave NaN out, and DuckDB would trust them and not look
             self.con.execute("SET disabled_optimizers = 'statistics_propagation'")
-            found = self._sums(replace(table, proven=frozenset()), columns, question, progress, True)
+            found = self._sums(replace(table, proven=frozenset()), columns, options, progress, True)
         return found
 
     def _check_where(self, table: sql.Table, where: str) -> None:
@@ -149,42 +149,42 @@ class DuckSource:
             ) from None
 
     def _sums(
-        self, table: sql.Table, columns: LogColumns, question: Question, progress: Progress, no_nan: bool
+        self, table: sql.Table, columns: LogColumns, options: LogOptions, progress: Progress, no_nan: bool
     ) -> Sums:
-        query = sql.sums_query(table, columns, question, no_nan)
+        query = sql.sums_query(table, columns, options, no_nan)
         return sql.as_sums(columns, self.watched(lambda: self.run(query).fetchnumpy(), progress))
 
-    def stray(self, columns: LogColumns, question: Question) -> Stray:
-        table = self.table(columns, question)
-        count = self.run(sql.stray_query(table, columns, question, count=True)).fetchall()[0][0]
-        first = [*self.run(sql.stray_query(table, columns, question, count=False)).fetchall(), (None, None)][0]
+    def stray(self, columns: LogColumns, options: LogOptions) -> Stray:
+        table = self.table(columns, options)
+        count = self.run(sql.stray_query(table, columns, options, count=True)).fetchall()[0][0]
+        first = [*self.run(sql.stray_query(table, columns, options, count=False)).fetchall(), (None, None)][0]
         return Stray(int(count), first[0], first[1])
 
-    def rows_before(self, columns: LogColumns, question: Question, moment: float) -> int:
-        return int(self.run(sql.before_query(self.table(columns, question), question, moment)).fetchall()[0][0])
+    def rows_before(self, columns: LogColumns, options: LogOptions, moment: float) -> int:
+        return int(self.run(sql.before_query(self.table(columns, options), options, moment)).fetchall()[0][0])
 
-    def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
-        table = replace(self.table(columns, question), many="approx_count_distinct({})")
-        return int(self.run(sql.distinct_query(table, columns, question, column)).fetchall()[0][0])
+    def distinct(self, columns: LogColumns, options: LogOptions, column: str) -> int:
+        table = replace(self.table(columns, options), many="approx_count_distinct({})")
+        return int(self.run(sql.distinct_query(table, columns, options, column)).fetchall()[0][0])
 
-    def cells(self, columns: LogColumns, question: Question, drawn: str | None, score: str | None) -> list[Cell]:
-        table = self.table(columns, question)
+    def cells(self, columns: LogColumns, options: LogOptions, drawn: str | None, score: str | None) -> list[Cell]:
+        table = self.table(columns, options)
         place = "NULL" if drawn is None else self.order_of(drawn, table)
-        rows: list[Cell] = self.run(sql.cells_query(table, columns, question, place, score)).fetchall()
+        rows: list[Cell] = self.run(sql.cells_query(table, columns, options, place, score)).fetchall()
         return rows
 
-    def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
+    def in_order(self, columns: LogColumns, options: LogOptions, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """Sorted by DuckDB, in batches; memory is bounded by its limit, beyond which it sorts on disk."""
-        table = self.table(columns, question)
+        table = self.table(columns, options)
         assert columns.order is not None
         keys = [*columns.by, columns.arm]
         ids = {f"key{j}": values for j, values in enumerate((*sums.segment, sums.arm))}
         self.con.register("goodarm_arms", _frame({**ids, "id": np.arange(sums.arm.size)}))
         x = table.number(columns.reward or "", True)
-        reward = f"coalesce({x}, 0)" if question.nulls == "zero" else x
+        reward = f"coalesce({x}, 0)" if options.nulls == "zero" else x
         match = " AND ".join(f"CAST(log.{sql.quoted(key)} AS VARCHAR) = a.key{j}" for j, key in enumerate(keys))
         order = self.order_of(columns.order, table)
-        where = f"WHERE ({question.where}\n)" if question.where else ""
+        where = f"WHERE ({options.where}\n)" if options.where else ""
         rows = (
             f"SELECT *, {reward} AS goodarm_x, {order} AS goodarm_t, row_number() OVER () AS goodarm_row "
             f"FROM {table.relation} {where}"
@@ -284,15 +284,15 @@ class FileSource(DuckSource):
             f"quote='\"', escape='\"', encoding={sql.literal(self.dialect.encoding)}, columns={{{columns}}})"
         )
 
-    def table(self, columns: LogColumns, question: Question) -> sql.Table:
+    def table(self, columns: LogColumns, options: LogOptions) -> sql.Table:
         """CSV has only text: columns are read as numbers where needed, and those in `where` by their detected type."""
         if self.dialect is not None:
             self._check_header(self.dialect, columns)
         if self.files.kind == "parquet":
-            return replace(super().table(columns, question), proven=self._proven(columns.reward, question))
-        if self.dialect is None or not question.where:
-            return super().table(columns, question)
-        named = {word.casefold() for word in re.findall(r"\w+", question.where)}
+            return replace(super().table(columns, options), proven=self._proven(columns.reward, options))
+        if self.dialect is None or not options.where:
+            return super().table(columns, options)
+        named = {word.casefold() for word in re.findall(r"\w+", options.where)}
         types = {
             name: dtype
             for name, dtype in self._sniffed.items()
@@ -313,17 +313,17 @@ class FileSource(DuckSource):
                     "the later one."
                 )
 
-    def _proven(self, reward: str | None, question: Question) -> frozenset[str]:
+    def _proven(self, reward: str | None, options: LogOptions) -> frozenset[str]:
         """The reward, if the statistics of every row group say that it has no NULL and keeps to its range.
 
         They leave NaN out: it shows in the sum, and the sums are then taken again with all checks.
         """
         kind = _kind(dict(self._described).get(reward or "", ""))
-        if reward is None or not question.scale.bounded or kind not in ("whole", "number", "float", "boolean"):
+        if reward is None or not options.scale.bounded or kind not in ("whole", "number", "float", "boolean"):
             return frozenset()
         number = "CASE {0} WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE TRY_CAST({0} AS DOUBLE) END"
         low, high = (number.format(f"stats_{end}_value") for end in ("min", "max"))
-        scale = question.scale
+        scale = options.scale
         query = (
             f"SELECT count(*), count(*) FILTER (stats_null_count = 0 AND {low} >= {scale.low!r} AND "
             f"{high} <= {scale.high!r}) FROM parquet_metadata({self._paths}) "

@@ -11,7 +11,7 @@ import numpy as np
 from goodarm.arguments import shown
 from goodarm.errors import UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
-from goodarm.judgement.question import LARGEST_AMOUNT, Question
+from goodarm.judgement.options import LARGEST_AMOUNT, LogOptions
 from goodarm.judgement.sources import sql
 from goodarm.judgement.sources._base import FITS, LATEST, Batch, Cell, Progress, Stray, Sums
 from goodarm.judgement.sources.duck import DuckSource, connect, first_line
@@ -47,16 +47,16 @@ class FrameSource:
     def names(self) -> list[str]:
         return list(self.frame.collect_schema().names())
 
-    def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
+    def sums(self, columns: LogColumns, options: LogOptions, progress: Progress) -> Sums:
         import narwhals as nw
 
-        if question.where is not None:
-            return self._filtered(question).sums(columns, _without_where(question), progress)
+        if options.where is not None:
+            return self._filtered(options).sums(columns, _without_where(options), progress)
         if columns.unit is not None:
-            found = self._collected(self._of_units(columns, question))
+            found = self._collected(self._of_units(columns, options))
             progress(1.0)
             return _units_as_sums(columns, {name: found[name].to_list() for name in found.columns})
-        named = self._named(columns, question)
+        named = self._named(columns, options)
         made = named.collect_schema().names()
         keys = [f"key{j}" for j in range(len(columns.by) + 1)]
         asked = [nw.len().alias("rows"), nw.col("x").count().alias("pulls"), nw.col("total").sum().alias("total")]
@@ -65,27 +65,27 @@ class FrameSource:
         asked += [nw.col("first").min().alias("first")] if "first" in made else []
         found = self._collected(named.group_by(keys).agg(*asked))
         progress(1.0)
-        return _as_sums(columns, question, {name: found[name].to_list() for name in found.columns})
+        return _as_sums(columns, options, {name: found[name].to_list() for name in found.columns})
 
-    def stray(self, columns: LogColumns, question: Question) -> Stray:
+    def stray(self, columns: LogColumns, options: LogOptions) -> Stray:
         import narwhals as nw
 
-        if question.where is not None:
-            return self._filtered(question).stray(columns, _without_where(question))
-        named = self._named(columns, question)
-        low, high = question.scale.limits if columns.pulls is None else (0.0, 0.0)
+        if options.where is not None:
+            return self._filtered(options).stray(columns, _without_where(options))
+        named = self._named(columns, options)
+        low, high = options.scale.limits if columns.pulls is None else (0.0, 0.0)
         wrong = named.filter((nw.col("low") < low) | (nw.col("high") > high))
         shown = wrong.select("key" + str(len(columns.by)), "x").head(1)
         first, rows = (self._collected(each) for each in (shown, wrong.select(nw.len().alias("rows"))))
         found = list(zip(*(first[name].to_list() for name in first.columns), strict=True)) or [(None, None)]
         return Stray(int(rows["rows"].to_list()[0]), *found[0])
 
-    def _of_units(self, columns: LogColumns, question: Question) -> Any:
+    def _of_units(self, columns: LogColumns, options: LogOptions) -> Any:
         """Rows, units and their sums per segment and arm: one group per unit, then one per arm."""
         import narwhals as nw
 
         frame = self.frame if columns.time is None else self._timed(columns)
-        schema, scale = frame.collect_schema(), question.scale
+        schema, scale = frame.collect_schema(), options.scale
         keys = [f"key{j}" for j in range(len(columns.by) + 1)]
         names = [
             nw.col(name).cast(nw.String).alias(key) for name, key in zip((*columns.by, columns.arm), keys, strict=True)
@@ -94,7 +94,7 @@ class FrameSource:
         finite = (seen >= -LARGEST_AMOUNT) & (seen <= LARGEST_AMOUNT)
         x = nw.when(finite).then(seen)  # infinite ones are refused, and their sum may have no value
         made = [*names, nw.col(columns.unit or "").cast(nw.String).alias("unit"), seen.alias("seen")]
-        made.append((nw.when(~x.is_null()).then(x).otherwise(0.0) if question.nulls == "zero" else x).alias("x"))
+        made.append((nw.when(~x.is_null()).then(x).otherwise(0.0) if options.nulls == "zero" else x).alias("x"))
         if columns.denominator is not None:
             made.append(_number(schema, columns.denominator).alias("d"))
         if columns.time is not None:
@@ -102,13 +102,13 @@ class FrameSource:
             made.append(nw.when((at > -LATEST) & (at < LATEST)).then(at).alias("t"))
         rows, within = frame.select(*made), [*keys, "unit"]
         now = None
-        if question.seconds is not None:
+        if options.seconds is not None:
             latest = self._collected(rows.select(nw.col("t").max()))["t"].to_list()[0]
             now = -math.inf if latest is None else float(latest)
             rows = rows.with_columns(nw.col("t").min().over(*within).alias("start"))
             rows = rows.with_columns(nw.when(nw.col("t").is_null()).then(1).otherwise(0).alias("timeless"))
-            rows = rows.filter(nw.col("t").is_null() | (nw.col("t") < nw.col("start") + question.seconds))
-        low, high = question.scale.limits
+            rows = rows.filter(nw.col("t").is_null() | (nw.col("t") < nw.col("start") + options.seconds))
+        low, high = options.scale.limits
         over = nw.col("d") if columns.denominator is not None else nw.lit(high)
         bad = (nw.col("x") < low) | (nw.col("x") > over)
         endless = (nw.col("seen") < -LARGEST_AMOUNT) | (nw.col("seen") > LARGEST_AMOUNT)
@@ -125,26 +125,26 @@ class FrameSource:
         ]
         asked += [nw.col("d").sum().alias("size")] if columns.denominator is not None else []
         asked += [nw.col("t").min().alias("start")] if columns.time is not None else []
-        asked += [nw.col("timeless").sum().alias("timeless")] if question.seconds is not None else []
+        asked += [nw.col("timeless").sum().alias("timeless")] if options.seconds is not None else []
         units = rows.group_by(within).agg(*asked)
-        n, total, limit = nw.col("n"), nw.col("sum"), question.unit_limit or 1.0
+        n, total, limit = nw.col("n"), nw.col("sum"), options.unit_limit or 1.0
         value = {
             "mean": (total / n - scale.start) / scale.length,
             "any": nw.col("positive"),
             "sum": (total - scale.start) / scale.length,
             "ratio": total / limit,
-        }[question.per_unit]
+        }[options.per_unit]
         named = ~nw.col("unit").is_null()
         waiting = (
-            named & (nw.col("start") + question.seconds > now) if question.seconds is not None else ~(named | ~named)
+            named & (nw.col("start") + options.seconds > now) if options.seconds is not None else ~(named | ~named)
         )
         counts = named & ~waiting & (n > 0)
         size = (nw.col("size") if columns.denominator is not None else n.cast(nw.Float64)) / limit
         least, most = scale.unit_limits
-        wrong = (nw.col("bad") > 0) if question.per_unit != "sum" else (value < least) | (value > most)
+        wrong = (nw.col("bad") > 0) if options.per_unit != "sum" else (value < least) | (value > most)
         wrong = wrong | (nw.col("endless") > 0)
         units = units.with_columns(
-            nw.when(counts).then(_cut(question, value)).otherwise(0.0).alias("value"),
+            nw.when(counts).then(_cut(options, value)).otherwise(0.0).alias("value"),
             nw.when(counts).then(size).otherwise(0.0).alias("weight"),
             nw.when(counts).then(1).otherwise(0).alias("pulls"),
             nw.when(waiting).then(1).otherwise(0).alias("pending"),
@@ -155,39 +155,39 @@ class FrameSource:
             (nw.col("value") * nw.col("value")).alias("squares"), nw.when(counts).then(nw.col("value")).alias("kept")
         )
         added = ["rows", "lost", "value", "squares", "weight", "pulls", "pending", "unnamed"]
-        added += ["timeless"] if question.seconds is not None else []
+        added += ["timeless"] if options.seconds is not None else []
         last = [nw.col(name).sum().alias(name) for name in added]
         last += [nw.col(name).max().alias(name) for name in ("outside", "over")]
         last += [nw.col("start").min().alias("first")] if columns.time is not None else []
-        if question.by_sums:
-            units = units.with_columns(*_logs(question, nw.col("kept")))
-            last += [nw.col(f"log{j}").sum().alias(f"log{j}") for j in range(len(question.bets))]
-        elif question.by_values and question.per_unit != "any":
+        if options.by_sums:
+            units = units.with_columns(*_logs(options, nw.col("kept")))
+            last += [nw.col(f"log{j}").sum().alias(f"log{j}") for j in range(len(options.bets))]
+        elif options.by_values and options.per_unit != "any":
             inside = (nw.col("kept") > 0.0) & (nw.col("kept") < 1.0)
             units = units.with_columns(nw.when(inside).then(1).otherwise(0).alias("graded"))
             last += [nw.col("graded").max().alias("graded")]
         elif not scale.bounded:
             last += [nw.col("kept").min().alias("smallest"), nw.col("kept").max().alias("largest")]
-        ratio, squares = question.per_unit == "ratio", question.by_squares or isinstance(scale.family, SubGaussian)
+        ratio, squares = options.per_unit == "ratio", options.by_squares or isinstance(scale.family, SubGaussian)
         drop = [name for name, on in (("weight", ratio), ("over", ratio), ("squares", squares)) if not on]
         return units.group_by(keys).agg(*last).drop(drop)
 
-    def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
+    def distinct(self, columns: LogColumns, options: LogOptions, column: str) -> int:
         import narwhals as nw
 
-        if question.where is not None:
-            return self._filtered(question).distinct(columns, _without_where(question), column)
+        if options.where is not None:
+            return self._filtered(options).distinct(columns, _without_where(options), column)
         different = self.frame.select(list(dict.fromkeys([*columns.by, columns.arm, column]))).unique()
         return int(self._collected(different.select(nw.len().alias("rows")))["rows"].to_list()[0])
 
     def times(self) -> list[str]:
         return [name for name, dtype in self.frame.collect_schema().items() if dtype.is_temporal()]
 
-    def rows_before(self, columns: LogColumns, question: Question, moment: float) -> int:
+    def rows_before(self, columns: LogColumns, options: LogOptions, moment: float) -> int:
         import narwhals as nw
 
-        if question.where is not None:
-            return self._filtered(question).rows_before(columns, _without_where(question), moment)
+        if options.where is not None:
+            return self._filtered(options).rows_before(columns, _without_where(options), moment)
         before = self._timed(columns).filter(nw.col(TIME) < moment)
         return int(self._collected(before.select(nw.len().alias("rows")))["rows"].to_list()[0])
 
@@ -200,15 +200,15 @@ class FrameSource:
         except Exception as error:
             raise _explained(self.title, error) from None
 
-    def cells(self, columns: LogColumns, question: Question, drawn: str | None, score: str | None) -> list[Cell]:
-        return self.through_duckdb().cells(columns, question, drawn, score)
+    def cells(self, columns: LogColumns, options: LogOptions, drawn: str | None, score: str | None) -> list[Cell]:
+        return self.through_duckdb().cells(columns, options, drawn, score)
 
-    def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
+    def in_order(self, columns: LogColumns, options: LogOptions, sums: Sums, progress: Progress) -> Iterator[Batch]:
         if self.kind not in STREAMED:
-            return self.through_duckdb().in_order(columns, question, sums, progress)
-        if question.where is not None:
-            return self._filtered(question).in_order(columns, _without_where(question), sums, progress)
-        return streamed(self._in_time(columns), self.kind, question, sums)
+            return self.through_duckdb().in_order(columns, options, sums, progress)
+        if options.where is not None:
+            return self._filtered(options).in_order(columns, _without_where(options), sums, progress)
+        return streamed(self._in_time(columns), self.kind, options, sums)
 
     def _in_time(self, columns: LogColumns) -> Any:
         """Names, reward and time of every row, in the engine's own terms."""
@@ -232,13 +232,13 @@ class FrameSource:
         con.register("goodarm_log", whole.to_arrow())
         return DuckSource(self.title, con, "goodarm_log")
 
-    def _filtered(self, question: Question) -> FrameSource | DuckSource:
+    def _filtered(self, options: LogOptions) -> FrameSource | DuckSource:
         if self.kind == "pyspark":
-            return FrameSource(self.native.filter(question.where))
+            return FrameSource(self.native.filter(options.where))
         if self.kind == "duckdb":
-            return FrameSource(self.native.filter(question.where))
+            return FrameSource(self.native.filter(options.where))
         made = self.through_duckdb()
-        made.run(f"CREATE TEMP VIEW goodarm_part AS SELECT * FROM goodarm_log WHERE ({question.where}\n)")
+        made.run(f"CREATE TEMP VIEW goodarm_part AS SELECT * FROM goodarm_log WHERE ({options.where}\n)")
         return DuckSource(made.title, made.con, "goodarm_part")
 
     def _timed(self, columns: LogColumns) -> Any:
@@ -259,22 +259,22 @@ class FrameSource:
         at = nw.col(name) if isinstance(dtype, nw.Datetime) else nw.col(name).cast(nw.Datetime("us"))
         return self.frame.with_columns((at.dt.timestamp("us").cast(nw.Float64) / 1e6).alias(TIME))
 
-    def _named(self, columns: LogColumns, question: Question) -> Any:
+    def _named(self, columns: LogColumns, options: LogOptions) -> Any:
         """The columns that are summed up, under internal names."""
         try:
-            return self._selected(columns, question)
+            return self._selected(columns, options)
         except UnreadableTable:
             raise
         except Exception as error:
             raise _explained(self.title, error) from None
 
-    def _selected(self, columns: LogColumns, question: Question) -> Any:
+    def _selected(self, columns: LogColumns, options: LogOptions) -> Any:
         import narwhals as nw
 
         frame = self.frame if columns.time is None else self._timed(columns)
         schema = frame.collect_schema()
         keys = [nw.col(key).cast(nw.String).alias(f"key{j}") for j, key in enumerate((*columns.by, columns.arm))]
-        scale = question.scale
+        scale = options.scale
         if columns.pulls is not None and columns.total is not None:
             n, s = (_number(schema, name) for name in (columns.pulls, columns.total))
             bounds = (s - n * scale.low, s - n * scale.high) if scale.bounded else (n, n * 0.0)
@@ -286,22 +286,22 @@ class FrameSource:
             return frame.select(*keys, *made)
         x = _number(schema, columns.reward or "")
         scaled = _number(schema, columns.reward or "", scale.low) / scale.length if scale.moved else x
-        scaled = _cut(question, scaled)
+        scaled = _cut(options, scaled)
         made = [x.alias("x"), scaled.alias("total"), x.alias("low"), x.alias("high")]
         if columns.time is not None:
             made.append(nw.col(TIME).alias("first"))
         if columns.propensity is not None:
             p = _number(schema, columns.propensity)
-            weight = nw.when(p * question.cap < 1.0).then(nw.lit(1.0)).otherwise(1.0 / (p * question.cap))
+            weight = nw.when(p * options.cap < 1.0).then(nw.lit(1.0)).otherwise(1.0 / (p * options.cap))
             made[1] = (scaled * weight).alias("total")
             made.append(nw.when(~x.is_null()).then(weight).alias("weight"))
-            made.append(nw.when(p * question.cap < FITS).then(1).otherwise(0).alias("capped"))
+            made.append(nw.when(p * options.cap < FITS).then(1).otherwise(0).alias("capped"))
             made.append(nw.when((p > 0.0) & (p <= 1.0)).then(0).otherwise(1).alias("improper"))
-        elif question.by_sums:
-            made += _logs(question, scaled)
-        elif question.by_values:
+        elif options.by_sums:
+            made += _logs(options, scaled)
+        elif options.by_values:
             made.append(nw.when((scaled > 0.0) & (scaled < 1.0)).then(1).otherwise(0).alias("graded"))
-        elif question.by_squares:
+        elif options.by_squares:
             made.append((scaled * scaled).alias("squares"))
         elif not scale.bounded:
             made.append((x * x).alias("squares"))
@@ -335,7 +335,7 @@ def _number(schema: Any, name: str, less: float = 0.0) -> Any:
     return number - less if less else number
 
 
-def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]]) -> Sums:
+def _as_sums(columns: LogColumns, options: LogOptions, found: dict[str, list[Any]]) -> Sums:
     keys = [np.array(found[f"key{j}"], dtype=object) for j in range(len(columns.by) + 1)]
     rows = np.array(found["rows"], dtype=np.float64)
     counted = np.array(found["pulls"], dtype=np.float64)
@@ -346,14 +346,14 @@ def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]
     }
     pulls = numbers.pop("n", counted)
     low, high = numbers["smallest"], numbers["largest"]
-    if question.scale.bounded or columns.pulls is not None:
+    if options.scale.bounded or columns.pulls is not None:
         del numbers["smallest"], numbers["largest"]
-    least, most = question.scale.limits
+    least, most = options.scale.limits
     outside = (low < least) | (high > most)
     if columns.pulls is not None:
-        scale = question.scale
+        scale = options.scale
         slack = 1e-9 * scale.length * pulls + 1e-15 * max(abs(scale.low), abs(scale.high)) * pulls
-        outside = (low < -slack) | (high > slack) if question.scale.bounded else low < 0.0
+        outside = (low < -slack) | (high > slack) if options.scale.bounded else low < 0.0
     return Sums(
         tuple(keys[:-1]),
         keys[-1],
@@ -367,22 +367,22 @@ def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]
     )
 
 
-def _cut(question: Question, x: Any) -> Any:
+def _cut(options: LogOptions, x: Any) -> Any:
     """A reward on the rule's scale, at most 1 if rewards are cut."""
     import narwhals as nw
 
-    return nw.when(x > 1.0).then(nw.lit(1.0)).otherwise(x) if question.scale.cut else x
+    return nw.when(x > 1.0).then(nw.lit(1.0)).otherwise(x) if options.scale.cut else x
 
 
-def _logs(question: Question, x: Any) -> list[Any]:
+def _logs(options: LogOptions, x: Any) -> list[Any]:
     """log(1 + l (x - xi)) for each bet. Rewards outside of the range are refused later and cut here."""
     import narwhals as nw
 
-    bar = question.problem(1).bar
+    bar = options.problem(1).bar
     cut = nw.when(x < 0.0).then(nw.lit(0.0)).otherwise(x)
     if bar.ceiling < math.inf:
         cut = nw.when(x > bar.ceiling).then(nw.lit(bar.ceiling)).otherwise(cut)
-    return [(1.0 + bet * (cut - bar.threshold)).log().alias(f"log{j}") for j, bet in enumerate(question.bets)]
+    return [(1.0 + bet * (cut - bar.threshold)).log().alias(f"log{j}") for j, bet in enumerate(options.bets)]
 
 
 def _units_as_sums(columns: LogColumns, found: dict[str, list[Any]]) -> Sums:
@@ -398,10 +398,10 @@ def _units_as_sums(columns: LogColumns, found: dict[str, list[Any]]) -> Sums:
     return Sums(tuple(keys[:-1]), keys[-1], **numbers, logs=logs)
 
 
-def _without_where(question: Question) -> Question:
+def _without_where(options: LogOptions) -> LogOptions:
     from dataclasses import replace
 
-    return replace(question, where=None)
+    return replace(options, where=None)
 
 
 def _from_mapping(data: Mapping[str, Any]) -> Any:

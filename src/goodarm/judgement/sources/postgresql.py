@@ -12,7 +12,7 @@ import numpy as np
 
 from goodarm.errors import InvalidValue, MissingExtra, UnavailableData, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources import sql
 from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums
 from goodarm.judgement.sources.duck import first_line
@@ -98,46 +98,46 @@ class PostgresSource:
         seconds = f"extract(epoch FROM {time})" if self._described[columns.time] == "time" else time
         return replace(table, time=f"CAST({seconds} AS double precision)")
 
-    def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
+    def sums(self, columns: LogColumns, options: LogOptions, progress: Progress) -> Sums:
         table = self._table(columns)
-        found = self._sums(table, columns, question, question.scale.cut)  # a cut NaN would count as the cap
+        found = self._sums(table, columns, options, options.scale.cut)  # a cut NaN would count as the cap
         if np.isnan(found.total[found.pulls > 0]).any():  # a NaN makes the sum one
-            found = self._sums(table, columns, question, True)
+            found = self._sums(table, columns, options, True)
         progress(1.0)
         return found
 
-    def _sums(self, table: sql.Table, columns: LogColumns, question: Question, no_nan: bool) -> Sums:
-        cursor = self._run(sql.sums_query(table, columns, question, no_nan))
+    def _sums(self, table: sql.Table, columns: LogColumns, options: LogOptions, no_nan: bool) -> Sums:
+        cursor = self._run(sql.sums_query(table, columns, options, no_nan))
         rows = cursor.fetchall()
         names = [column.name for column in cursor.description]
         return sql.as_sums(columns, {name: [row[j] for row in rows] for j, name in enumerate(names)})
 
-    def stray(self, columns: LogColumns, question: Question) -> Stray:
+    def stray(self, columns: LogColumns, options: LogOptions) -> Stray:
         table = self._table(columns)
-        count = self._run(sql.stray_query(table, columns, question, count=True)).fetchone()[0]
-        first = self._run(sql.stray_query(table, columns, question, count=False)).fetchone() or (None, None)
+        count = self._run(sql.stray_query(table, columns, options, count=True)).fetchone()[0]
+        first = self._run(sql.stray_query(table, columns, options, count=False)).fetchone() or (None, None)
         return Stray(int(count), first[0], first[1])
 
-    def rows_before(self, columns: LogColumns, question: Question, moment: float) -> int:
-        return int(self._run(sql.before_query(self._table(columns), question, moment)).fetchone()[0])
+    def rows_before(self, columns: LogColumns, options: LogOptions, moment: float) -> int:
+        return int(self._run(sql.before_query(self._table(columns), options, moment)).fetchone()[0])
 
-    def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
-        query = sql.distinct_query(self._table(columns), columns, question, column)
+    def distinct(self, columns: LogColumns, options: LogOptions, column: str) -> int:
+        query = sql.distinct_query(self._table(columns), columns, options, column)
         return int(self._run(query).fetchone()[0])
 
-    def cells(self, columns: LogColumns, question: Question, drawn: str | None, score: str | None) -> list[Cell]:
+    def cells(self, columns: LogColumns, options: LogOptions, drawn: str | None, score: str | None) -> list[Cell]:
         place = "NULL" if drawn is None else sql.quoted(drawn)
-        rows: list[Cell] = self._run(sql.cells_query(self._table(columns), columns, question, place, score)).fetchall()
+        rows: list[Cell] = self._run(sql.cells_query(self._table(columns), columns, options, place, score)).fetchall()
         return rows
 
-    def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
+    def in_order(self, columns: LogColumns, options: LogOptions, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """Sorted by the server and fetched through a cursor on its side."""
         table = self._table(columns)
         keys = ", ".join(f"CAST({sql.quoted(key)} AS TEXT)" for key in (*columns.by, columns.arm))
         x = table.number(columns.reward or "", True)
-        reward = f"coalesce({x}, 0)" if question.nulls == "zero" else x
+        reward = f"coalesce({x}, 0)" if options.nulls == "zero" else x
         order = sql.quoted(columns.order or "")
-        where = f"WHERE ({question.where}\n)" if question.where else ""
+        where = f"WHERE ({options.where}\n)" if options.where else ""
         ids = {key: j for j, key in enumerate(zip(*sums.segment, sums.arm, strict=True))}
         with self.con.cursor(name="goodarm_log") as cursor:
             cursor.execute(f"SELECT {keys}, {reward}, {order} FROM {self._relation} {where} ORDER BY {order}")

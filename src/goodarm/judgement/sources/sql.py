@@ -10,7 +10,7 @@ import numpy as np
 
 from goodarm.errors import UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources._base import FITS, LATEST, NULLISH, WORDS, Sums
 from goodarm.rules.identification.bet_mixture import STEPS
 
@@ -84,9 +84,9 @@ class Table:
             return f"CASE WHEN {nan} THEN NULL ELSE {name} END"
         return name
 
-    def scaled(self, column: str, question: Question, no_nan: bool) -> str:
+    def scaled(self, column: str, options: LogOptions, no_nan: bool) -> str:
         """The column on the rule's scale: (x - LOW)/(HIGH - LOW) for bounded rewards, and at most 1 if they are cut."""
-        x, scale = self.number(column, no_nan), question.scale
+        x, scale = self.number(column, no_nan), options.scale
         if scale.cut:
             return _cut(f"CAST({x} AS {self.double}) / {scale.high!r}")
         if not scale.moved:
@@ -114,11 +114,11 @@ def _nullish(name: str) -> str:
     return f"{name} IS NULL OR lower(trim({name})) IN ({', '.join(map(literal, NULLISH))})"
 
 
-def sums_query(table: Table, columns: LogColumns, question: Question, no_nan: bool = False) -> str:
+def sums_query(table: Table, columns: LogColumns, options: LogOptions, no_nan: bool = False) -> str:
     """One row per segment and arm; the checks of NULLs and range come out of the same scan."""
-    if table.time is None and (question.seconds is not None or question.by_appearance):
+    if table.time is None and (options.seconds is not None or options.by_appearance):
         raise UnreadableTable(
-            f"the column {columns.time!r} holds neither times nor numbers, so nothing says when a row happened. Turn "
+            f"the column {columns.time!r} holds neither times nor numbers, so the time of each row is unknown. Turn "
             "its values into times; PostgreSQL does so in a `query`, as at::timestamp."
         )
     keys = [*columns.by, columns.arm]
@@ -128,14 +128,14 @@ def sums_query(table: Table, columns: LogColumns, question: Question, no_nan: bo
         f"{quoted(key) if table.kinds.get(key) == 'whole' else f'CAST({quoted(key)} AS {_text(table)})'} AS key{j}"
         for j, key in enumerate(keys)
     ]
-    relation = f"{table.relation}{_where(question)}"
+    relation = f"{table.relation}{_where(options)}"
     if columns.pulls is not None and columns.total is not None:
-        chosen = _of_totals(table, columns, question)
+        chosen = _of_totals(table, columns, options)
     elif columns.unit is not None:
-        relation, chosen = _per_unit(table, columns, question, no_nan), _of_units(table, question)
+        relation, chosen = _per_unit(table, columns, options, no_nan), _of_units(table, options)
     else:
         assert columns.reward is not None
-        chosen = _of_rewards(table, columns, question, no_nan)
+        chosen = _of_rewards(table, columns, options, no_nan)
     if table.time is not None:
         chosen["first"] = "min(goodarm_start)" if columns.unit is not None else f"min({table.time})"
     values = [f"CAST({formula} AS {double}) AS {quoted(name)}" for name, formula in chosen.items()]
@@ -143,67 +143,67 @@ def sums_query(table: Table, columns: LogColumns, question: Question, no_nan: bo
     return f"SELECT {', '.join([*shown, *values])} FROM {relation} GROUP BY {groups}"
 
 
-def _of_rewards(table: Table, columns: LogColumns, question: Question, no_nan: bool) -> dict[str, str]:
+def _of_rewards(table: Table, columns: LogColumns, options: LogOptions, no_nan: bool) -> dict[str, str]:
     reward = columns.reward or ""
     x = table.number(reward, no_nan)
-    found = {"rows": "count(*)", "total": f"sum({table.scaled(reward, question, no_nan)})"}
+    found = {"rows": "count(*)", "total": f"sum({table.scaled(reward, options, no_nan)})"}
     if reward not in table.proven:
-        found |= {"pulls": f"count({x})", "outside": _any(_outside(question, x))}
+        found |= {"pulls": f"count({x})", "outside": _any(_outside(options, x))}
     if table.kinds[reward] == "text":
         found["missing"] = f"count(CASE WHEN {_nullish(quoted(reward))} THEN 1 END)"
     if columns.propensity is not None:
-        p, cap = table.number(columns.propensity, no_nan), question.cap
+        p, cap = table.number(columns.propensity, no_nan), options.cap
         weight = f"least(1.0 / nullif({p}, 0), {cap!r}) / {cap!r}"
-        found["total"] = f"sum({table.scaled(reward, question, no_nan)} * {weight})"
+        found["total"] = f"sum({table.scaled(reward, options, no_nan)} * {weight})"
         found["weight"] = f"sum(CASE WHEN {x} IS NULL THEN NULL ELSE {weight} END)"
         found["capped"] = f"sum(CASE WHEN {p} * {cap!r} < {FITS!r} THEN 1 ELSE 0 END)"
         found["improper"] = f"sum(CASE WHEN {p} > 0 AND {p} <= 1 THEN 0 ELSE 1 END)"
-    elif question.by_sums:
-        found |= _logs(table, question, table.scaled(reward, question, no_nan), reward in table.proven)
-    elif question.by_values:
-        found |= _graded(table, question, reward, x)
-    elif question.by_squares:
-        scaled = f"CAST({table.scaled(reward, question, no_nan)} AS {table.double})"
+    elif options.by_sums:
+        found |= _logs(table, options, table.scaled(reward, options, no_nan), reward in table.proven)
+    elif options.by_values:
+        found |= _graded(table, options, reward, x)
+    elif options.by_squares:
+        scaled = f"CAST({table.scaled(reward, options, no_nan)} AS {table.double})"
         found["squares"] = f"sum({scaled} * {scaled})"
-    elif not question.scale.bounded:
+    elif not options.scale.bounded:
         found["squares"] = f"sum(CAST({x} AS {table.double}) * {x})"
         found |= {"smallest": f"min({x})", "largest": f"max({x})"}
     return found
 
 
-def _graded(table: Table, question: Question, reward: str, x: str) -> dict[str, str]:
+def _graded(table: Table, options: LogOptions, reward: str, x: str) -> dict[str, str]:
     """A flag: does any reward lie between the ends of the range? Whole numbers in [0, 1] do not."""
-    scale = question.scale
+    scale = options.scale
     if table.kinds[reward] in ("boolean", "whole") and not scale.moved:
         return {}
     return {"graded": _any(f"{x} > {scale.low!r} AND {x} < {scale.high!r}")}
 
 
-def _logs(table: Table, question: Question, x: str, proven: bool = False) -> dict[str, str]:
+def _logs(table: Table, options: LogOptions, x: str, proven: bool = False) -> dict[str, str]:
     """Sums of log(1 + l (x - xi)), one for each bet. Rewards outside of the range are refused later and cut here.
 
     proven : the source's statistics say that no reward is outside
     """
-    x, bar = f"CAST({x} AS {table.double})", question.problem(1).bar
+    x, bar = f"CAST({x} AS {table.double})", options.problem(1).bar
     most = f"WHEN {x} > {bar.ceiling!r} THEN {bar.ceiling!r} " if bar.ceiling < math.inf else ""
     within = x if proven else f"CASE {most}WHEN {x} < 0 THEN 0 ELSE {x} END"
     beyond = f"({within} - {bar.threshold!r})"
-    return {f"log{j}": f"sum(ln(1 + {bet!r} * {beyond}))" for j, bet in enumerate(question.bets)}
+    return {f"log{j}": f"sum(ln(1 + {bet!r} * {beyond}))" for j, bet in enumerate(options.bets)}
 
 
-def _per_unit(table: Table, columns: LogColumns, question: Question, no_nan: bool) -> str:
+def _per_unit(table: Table, columns: LogColumns, options: LogOptions, no_nan: bool) -> str:
     """A relation with one row per segment, arm and unit: what `_of_units` adds up."""
     assert columns.unit is not None
     keys = ", ".join(quoted(key) for key in (*columns.by, columns.arm, columns.unit))
-    reward, scale, double = columns.reward or "", question.scale, table.double
+    reward, scale, double = columns.reward or "", options.scale, table.double
     seen = table.number(reward, no_nan)
-    x = f"coalesce({seen}, 0)" if question.nulls == "zero" else seen
+    x = f"coalesce({seen}, 0)" if options.nulls == "zero" else seen
     scaled = (
         f"((CAST({x} AS {double}) - {scale.low!r}) / {scale.length!r})" if scale.moved else f"CAST({x} AS {double})"
     )
     size = f"count({x})" if columns.denominator is None else f"sum({table.number(columns.denominator, no_nan)})"
-    outside = _any(_outside(question, x))
-    if question.per_unit == "sum":
+    outside = _any(_outside(options, x))
+    if options.per_unit == "sum":
         outside = "0"  # the range is that of the sum
     elif columns.denominator is not None:
         d = table.number(columns.denominator, no_nan)
@@ -212,36 +212,36 @@ def _per_unit(table: Table, columns: LogColumns, question: Question, no_nan: boo
         "mean": f"avg({scaled})",
         "any": f"max(CASE WHEN {x} > 0 THEN 1.0 WHEN {x} IS NOT NULL THEN 0.0 END)",
         "sum": f"(CAST(sum({x}) AS {double}) - {scale.start!r}) / {scale.length!r}",
-        "ratio": f"CAST(sum({x}) AS {double}) / {question.unit_limit!r}",
-    }[question.per_unit]
+        "ratio": f"CAST(sum({x}) AS {double}) / {options.unit_limit!r}",
+    }[options.per_unit]
     missing = _nullish(quoted(reward)) if table.kinds[reward] == "text" else f"({seen}) IS NULL"
-    relation, start, live = f"{table.relation}{_where(question)}", "", "0"
+    relation, start, live = f"{table.relation}{_where(options)}", "", "0"
     if table.time is not None:
         start = f", min({table.time}) AS goodarm_start"
-    if question.seconds is not None:
+    if options.seconds is not None:
         at = f"CASE WHEN {table.time} > {-LATEST!r} AND {table.time} < {LATEST!r} THEN {table.time} END"
         now = f"(SELECT max({at}) FROM {relation})"
         inner = f"SELECT *, {at} AS goodarm_t, min({at}) OVER (PARTITION BY {keys}) AS goodarm_0 FROM {relation}"
-        relation = f"({inner}) AS timed WHERE goodarm_t IS NULL OR goodarm_t < goodarm_0 + {question.seconds!r}"
-        live = f"CASE WHEN min(goodarm_0) + {question.seconds!r} > {now} THEN 1 ELSE 0 END"
+        relation = f"({inner}) AS timed WHERE goodarm_t IS NULL OR goodarm_t < goodarm_0 + {options.seconds!r}"
+        live = f"CASE WHEN min(goodarm_0) + {options.seconds!r} > {now} THEN 1 ELSE 0 END"
     chosen = {
         "rows": "count(*)",
         "missing": f"count(CASE WHEN {missing} THEN 1 END)",
         "unreadable": f"count(CASE WHEN ({seen}) IS NULL AND NOT ({missing}) THEN 1 END)",
         "outside": outside,
         "value": value,
-        "size": f"CAST({size} AS {double}) / {question.unit_limit or 1.0!r}",
+        "size": f"CAST({size} AS {double}) / {options.unit_limit or 1.0!r}",
         "open": live,
         "named": f"CASE WHEN {quoted(columns.unit)} IS NULL THEN 0 ELSE 1 END",
-        "timeless": "0" if question.seconds is None else "count(*) - count(goodarm_t)",
+        "timeless": "0" if options.seconds is None else "count(*) - count(goodarm_t)",
     }
     shown = ", ".join(f"{formula} AS goodarm_{name}" for name, formula in chosen.items())
     return f"(SELECT {keys}, {shown}{start} FROM {relation} GROUP BY {keys}) AS units"
 
 
-def _of_units(table: Table, question: Question) -> dict[str, str]:
+def _of_units(table: Table, options: LogOptions) -> dict[str, str]:
     counts = "goodarm_named = 1 AND goodarm_open = 0"
-    value = _cut("goodarm_value") if question.scale.cut else "goodarm_value"
+    value = _cut("goodarm_value") if options.scale.cut else "goodarm_value"
     counted = f"CASE WHEN {counts} THEN {value} END"
     found = {
         "rows": "sum(goodarm_rows)",
@@ -254,25 +254,25 @@ def _of_units(table: Table, question: Question) -> dict[str, str]:
         "unnamed": "sum(CASE WHEN goodarm_named = 1 THEN 0 ELSE goodarm_rows END)",
         "timeless": "sum(goodarm_timeless)",
     }
-    if question.per_unit == "sum":
-        low, high = question.scale.unit_limits
+    if options.per_unit == "sum":
+        low, high = options.scale.unit_limits
         found["outside"] = _any(f"goodarm_named = 1 AND (goodarm_value < {low!r} OR goodarm_value > {high!r})")
-    if question.per_unit == "ratio":
+    if options.per_unit == "ratio":
         found["weight"] = f"sum(CASE WHEN {counts} THEN goodarm_size END)"
         found["over"] = _any("goodarm_named = 1 AND goodarm_size > 1.000000001")
-    elif question.by_sums:
-        found |= _logs(table, question, counted)
-    elif question.by_values and question.per_unit != "any":
+    elif options.by_sums:
+        found |= _logs(table, options, counted)
+    elif options.by_values and options.per_unit != "any":
         found["graded"] = _any(f"{counts} AND goodarm_value > 0 AND goodarm_value < 1")
-    elif question.by_squares:
+    elif options.by_squares:
         found["squares"] = f"sum({counted} * {counted})"
-    elif not question.scale.bounded:
+    elif not options.scale.bounded:
         found["squares"] = f"sum({counted} * {counted})"
         found |= {"smallest": f"min({counted})", "largest": f"max({counted})"}
     return found
 
 
-def cells_query(table: Table, columns: LogColumns, question: Question, place: str, score: str | None) -> str:
+def cells_query(table: Table, columns: LogColumns, options: LogOptions, place: str, score: str | None) -> str:
     """Arm, case, reward, place in the order of the draws and score of every row of a fixed test set.
 
     place : an expression, NULL where no order is known
@@ -281,69 +281,69 @@ def cells_query(table: Table, columns: LogColumns, question: Question, place: st
     reward, given = (
         f"CAST({table.number(name, True)} AS {table.double})" if name else "NULL" for name in (columns.reward, score)
     )
-    reward = f"coalesce({reward}, 0)" if question.nulls == "zero" else reward
-    return f"SELECT {arm}, {case}, {reward}, {place}, {given} FROM {table.relation}{_where(question)}"
+    reward = f"coalesce({reward}, 0)" if options.nulls == "zero" else reward
+    return f"SELECT {arm}, {case}, {reward}, {place}, {given} FROM {table.relation}{_where(options)}"
 
 
-def distinct_query(table: Table, columns: LogColumns, question: Question, column: str) -> str:
+def distinct_query(table: Table, columns: LogColumns, options: LogOptions, column: str) -> str:
     """Query for the number of different values of a column within segments and arms."""
     keys = ", ".join(quoted(key) for key in (*columns.by, columns.arm, column))
-    return f"SELECT {table.many.format(f'({keys})')} FROM {table.relation}{_where(question)}"
+    return f"SELECT {table.many.format(f'({keys})')} FROM {table.relation}{_where(options)}"
 
 
-def _of_totals(table: Table, columns: LogColumns, question: Question) -> dict[str, str]:
+def _of_totals(table: Table, columns: LogColumns, options: LogOptions) -> dict[str, str]:
     n, s = (table.number(name or "", False) for name in (columns.pulls, columns.total))
     n, s = (f"CAST({each} AS {table.double})" for each in (n, s))
-    scale = question.scale
+    scale = options.scale
     found = {
         "rows": "count(*)",
         "pulls": f"sum({n})",
         "missing": f"count(*) - count({n} + {s})",
         "total": f"sum(({s} - {scale.start!r} * {n}) / {scale.length!r})" if scale.moved else f"sum({s})",
-        "outside": _any(_impossible(question, n, s)),
+        "outside": _any(_impossible(options, n, s)),
     }
     if columns.squares is not None and not scale.bounded:
         found["squares"] = f"sum({table.number(columns.squares, False)})"
     return found
 
 
-def stray_query(table: Table, columns: LogColumns, question: Question, *, count: bool) -> str:
+def stray_query(table: Table, columns: LogColumns, options: LogOptions, *, count: bool) -> str:
     """Rewards outside the range or not readable: how many, or the first with its arm."""
     arm = f"CAST({quoted(columns.arm)} AS {_text(table)})"
     if columns.pulls is not None and columns.total is not None:
         n, s = (table.number(name, False) for name in (columns.pulls, columns.total))
-        wrong = f"{_impossible(question, n, s)} OR {n} IS NULL OR {s} IS NULL"
+        wrong = f"{_impossible(options, n, s)} OR {n} IS NULL OR {s} IS NULL"
         total, pulls = (f"CAST({quoted(name)} AS {_text(table)})" for name in (columns.total, columns.pulls))
         value = f"{total} || ' of ' || {pulls}"
     else:
         x = table.number(columns.reward or "", True)
         raw = quoted(columns.reward or "")
-        wrong = _outside(question, x)
+        wrong = _outside(options, x)
         if table.kinds[columns.reward or ""] == "text":
             wrong += f" OR (({x}) IS NULL AND NOT ({_nullish(raw)}))"
         value = f"CAST({raw} AS {_text(table)})"
-    where = f"{_where(question)}{' AND' if question.where else ' WHERE'} ({wrong})"
+    where = f"{_where(options)}{' AND' if options.where else ' WHERE'} ({wrong})"
     if count:
         return f"SELECT count(*) FROM {table.relation}{where}"
     return f"SELECT {arm}, {value} FROM {table.relation}{where} LIMIT 1"
 
 
-def before_query(table: Table, question: Question, moment: float) -> str:
+def before_query(table: Table, options: LogOptions, moment: float) -> str:
     """Query for the number of rows before a time."""
     return (
-        f"SELECT count(*) FROM {table.relation}{_where(question)}{' AND' if question.where else ' WHERE'} "
+        f"SELECT count(*) FROM {table.relation}{_where(options)}{' AND' if options.where else ' WHERE'} "
         f"{table.time} < {moment!r}"
     )
 
 
-def _outside(question: Question, x: str) -> str:
-    low, high = question.scale.limits
+def _outside(options: LogOptions, x: str) -> str:
+    low, high = options.scale.limits
     return f"{x} < {low!r} OR {x} > {high!r}"
 
 
-def _impossible(question: Question, n: str, s: str) -> str:
+def _impossible(options: LogOptions, n: str, s: str) -> str:
     """Totals that no rewards in the range can have; sums of rounded numbers may be off by a little."""
-    scale = question.scale
+    scale = options.scale
     wrong = f"{n} < 0"
     if scale.bounded:
         slack = f"({1e-9 * scale.length!r} * {n} + 1e-15 * abs({s}))"
@@ -355,8 +355,8 @@ def _any(condition: str) -> str:
     return f"CASE WHEN bool_or({condition}) THEN 1 ELSE 0 END"
 
 
-def _where(question: Question) -> str:
-    return f" WHERE ({question.where}\n)" if question.where else ""
+def _where(options: LogOptions) -> str:
+    return f" WHERE ({options.where}\n)" if options.where else ""
 
 
 def _text(table: Table) -> str:

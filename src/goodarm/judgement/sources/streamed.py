@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.judgement.question import Question
+from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources._base import Batch, Sums
 
 STREAMED = ("pyspark", "ibis")
@@ -17,12 +17,12 @@ PIECE = 100_000
 """Rows held in memory at a time, besides what the engine prefetches."""
 
 
-def streamed(table: Any, kind: str, question: Question, sums: Sums) -> Iterator[Batch]:
+def streamed(table: Any, kind: str, options: LogOptions, sums: Sums) -> Iterator[Batch]:
     """Batches of a table with the columns key0, ..., x and t, by t; rows of equal t in any order."""
     rows = iter(_from_spark(table) if kind == "pyspark" else _from_ibis(table))
     places = {key: i for i, key in enumerate(zip(*sums.segment, sums.arm, strict=True))}
     while piece := list(islice(rows, PIECE)):
-        kept = [row for row in piece if tuple(row[:-2]) in places and (row[-2] is not None or question.nulls == "zero")]
+        kept = [row for row in piece if tuple(row[:-2]) in places and (row[-2] is not None or options.nulls == "zero")]
         arms = np.array([places[tuple(row[:-2])] for row in kept], dtype=np.int64)
         rewards = np.array([0.0 if row[-2] is None else row[-2] for row in kept], dtype=np.float64)
         if kept:

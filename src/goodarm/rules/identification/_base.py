@@ -64,10 +64,11 @@ class EvidenceRule(IdentificationRule):
     """Evidence, by one of two functions; the other one follows from it, or does not exist.
 
     totals(pulls, total, bar, *parameters) -> (log E+, log E-): a function of the totals alone
-    one_side(side, pulls, total, bar, *parameters) -> log E+ (side 1) or log E- (side -1): where one costs half of both
+    one_side(side, pulls, total, bar, *parameters) -> log E+ (side 1) or log E- (side -1), for rules where
+                one side costs half as much as both
     observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory): `arm` is from before the reward
-    usual     : `observe` for rewards in [0, 1] that never run out, where much of `observe` is for other rewards. The
-                engine compiles it in place of `observe`, in less time
+    usual     : `observe` for rewards in [0, 1] that never run out, when most of `observe` handles other reward
+                families. The engine compiles it in place of `observe`, in less time
     keeps_likelihoods : after `observe`, `arm.memory` has the likelihoods of the steps of the ladder
                 (`goodarm.rules.learners.ladder`) from `LIKELIHOODS` on; a sampling rule may read them there
     expected(pulls, total, pool, bar) -> approximate log E+ of such totals with the present learned values; for display

@@ -60,8 +60,8 @@ def observe(
     Each expert v guesses q_v = sum v_g L_g mu_g / sum v_g L_g over the means mu_g of the ladder on its side of the
     threshold (`goodarm.rules.learners.ladder`), L_g their likelihood ratios after the arm's N pulls with total S. The
     bet is on q = (r q_pi + q_w)/(r + 1), r the fixed expert's wealth over the learned one's: before landing
-    E = (E_pi + E_w)/2, at most log 2 below the better one. The memory is r of both sides, what was staked, and the
-    likelihoods for the next bet, which the index of `value` reads too.
+    E = (E_pi + E_w)/2, at most log 2 below the better one. The memory is r of both sides, the stakes, and the
+    likelihoods for the next bet; the index of `value` also reads them.
 
     The budget: with many arms and few pulls for each, an arm's share of delta is staked when it looks promising
     (`goodarm.rules.identification.purse`, with its proof); `late=0` stakes 1/K on every arm beforehand.

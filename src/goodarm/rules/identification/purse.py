@@ -16,8 +16,8 @@ each, most arms can't be certified in time, and the stakes on them are lost. Wei
 a live campaign are stakes too: known beforehand, so that the same proof covers them.
 
 Accounts are kept as log(A K), so that a verdict needs log(K/delta) as everywhere else. A refund requires the value of
-the whole account, which is not known while rewards are pending. So live campaigns stake 1/K; so do policies with a
-model of the arms; and so does everything that controls the false discovery rate, which needs evidence of expectation 1
+the whole account, which is not known while rewards are pending. Live campaigns and policies with a model of the arms
+therefore stake 1/K. So does every policy that controls the false discovery rate, which needs evidence of expectation 1
 for each arm.
 """
 

@@ -72,8 +72,8 @@ def better_by(pulls: float, total: float, control_pulls: float, control_total: f
     exp(b S - a S_0 - N_0 log(1 - theta + theta e^-a) - N log(1 - (theta + m) + (theta + m) e^b)).
 
     Certified. For x in [0, 1], e^(l x) lies below its chord, so E e^(l x) <= 1 - mu + mu e^l. At theta = the control's
-    mean, if the arm's mean is at most theta + m, every summand is a supermartingale of start 1 whatever rule chooses
-    the pulls, and so is their average; the minimum over theta is no larger.
+    mean, if the arm's mean is at most theta + m, every summand is a supermartingale that starts at 1, whatever rule
+    chooses the pulls, and so is their average; the minimum over theta is no larger.
 
     The logarithm is convex in theta: regula falsi on its slope, and a bound from below by the tangents.
 

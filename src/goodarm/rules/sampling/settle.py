@@ -10,7 +10,7 @@ from goodarm.rules.learners.ladder import LIKELIHOODS, STEPS, Ladder, ladder_lea
 from goodarm.rules.sampling._base import IndexRule
 from goodarm.rules.sampling.value import best_hope_of_cases, exceeds, hope_on
 
-hope_for_good, hope_for_bad = hope_on(1, by_worth=False), hope_on(-1, by_worth=False)
+hope_for_good, hope_for_bad = hope_on(1, by_gain=False), hope_on(-1, by_gain=False)
 
 
 def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:

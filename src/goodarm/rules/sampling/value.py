@@ -32,11 +32,11 @@ TOO_LATE = 1e-9
 """Weight of a verdict that can't be reached before the horizon: smaller than any other, but positive."""
 
 
-def hope_on(side: int, by_worth: bool) -> Formula:
+def hope_on(side: int, by_gain: bool) -> Formula:
     """max_g of the gain per pull, as in `index`; every second step of one side is a g.
 
-    side     : 1 to hope for means above the threshold, -1 for means below it
-    by_worth : whether a verdict gains |mu_g - xi|; if not, it gains 1
+    side    : 1 to hope for means above the threshold, -1 for means below it
+    by_gain : whether a verdict gains |mu_g - xi|; if not, it gains 1
     """
     last = 2 * STEPS - 1 if side > 0 else 0
 
@@ -61,7 +61,7 @@ def hope_on(side: int, by_worth: bool) -> Formula:
         for step in range(STEPS):
             g = last - side * step
             chance = chances[g] * table[WEIGHTS, g]
-            gained += chance * table[WORTH, g] if by_worth else chance
+            gained += chance * table[WORTH, g] if by_gain else chance
             pulled += chance * table[COST, g]
             if step % 2 == 1:
                 continue
@@ -89,7 +89,7 @@ def hope_on(side: int, by_worth: bool) -> Formula:
     return best_hope
 
 
-best_hope = hope_on(1, by_worth=True)
+best_hope = hope_on(1, by_gain=True)
 
 
 def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
@@ -135,9 +135,7 @@ def stays_ahead(arm: Arm, pool: Pool, bar: Bar, rival: float, hint: float, patie
     return -1.0
 
 
-def exceeds(
-    rival: float, g: int, chances: Row, ladder: Ladder, by_worth: bool, patience: float, missing: float
-) -> bool:
+def exceeds(rival: float, g: int, chances: Row, ladder: Ladder, by_gain: bool, patience: float, missing: float) -> bool:
     """Whether the hope for mu_g is larger than `rival`, in whatever order the sums are rounded (`SLACK`).
 
     One hope, not all of them as in `hope_on`. The sums have a fixed length and no branches: `LEAVING` is 0 from mu_g
@@ -152,7 +150,7 @@ def exceeds(
         chance = chances[h] * table[WEIGHTS, h]
         wasted += chance * (table[row, h] if table[row, h] < most else most)
         hoped = chance if first <= h < last else 0.0
-        gained += hoped * table[WORTH, h] if by_worth else hoped
+        gained += hoped * table[WORTH, h] if by_gain else hoped
         pulled += hoped * table[COST, h]
     counts = 1.0 if needed <= ladder.left else TOO_LATE
     return missing > 0.0 and rival > TINY and counts * gained > SLACK * rival * (missing * pulled + patience * wasted)
@@ -164,7 +162,7 @@ def index_of_model(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> flo
 
 
 def best_hope_of_cases(
-    chances: Row, table: Table, side: int, by_worth: bool, patience: float, missing: float, pulls: float, bar: Bar
+    chances: Row, table: Table, side: int, by_gain: bool, patience: float, missing: float, pulls: float, bar: Bar
 ) -> float:
     """The same where an arm has finitely many cases: all numbers of pulls by `draws_needed`, and all in time."""
     best, gained, pulled = 0.0, 0.0, 0.0
@@ -173,7 +171,7 @@ def best_hope_of_cases(
         g = last - side * step
         chance = chances[g] * table[WEIGHTS, g]
         most = draws_needed(pulls, missing * table[COST, g], bar)
-        gained += chance * table[WORTH, g] if by_worth else chance
+        gained += chance * table[WORTH, g] if by_gain else chance
         pulled += chance * most
         if step % 2 == 0 and gained > 0.0:
             lost = 0.0

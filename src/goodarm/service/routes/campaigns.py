@@ -70,7 +70,7 @@ async def resume(request: Request, name: CampaignName, body: OneArm) -> Response
 
 @router.post("/{name}/retire", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
 async def retire(request: Request, name: CampaignName, body: OneArm) -> Response:
-    """Never ask for this arm again. It gets no verdict by this."""
+    """Never ask for this arm again. It gets no verdict."""
     return await _changed(request, name, lambda campaign: campaign.retire(body.arm))
 
 

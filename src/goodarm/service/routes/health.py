@@ -17,7 +17,7 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 @router.get("/healthz", response_model=Health, openapi_extra={"x-role": "none"})
 async def healthz() -> Health:
-    """The process answers."""
+    """Report that the process answers."""
     return Health(status="ok")
 
 
@@ -28,7 +28,7 @@ async def healthz() -> Health:
     responses={503: {"model": Health, "description": "The store can't be written at the moment."}},
 )
 async def readyz(request: Request, response: Response) -> Health:
-    """The server and its store work: a test write succeeded within the last second."""
+    """Report whether the server and its store work: a test write succeeded within the last second."""
     try:
         await campaigns_of(request).probe()
     except Exception as error:  # any error means that the server is not ready

@@ -1,4 +1,4 @@
-"""Plans before a campaign: how many samples will it take? One plan is computed at a time."""
+"""Plans: how many samples will a campaign need? One plan is computed at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from goodarm.service.tokens import Role
 router = APIRouter(prefix="/api/v1", tags=["plan"])
 MOST_WAITING = 8
 FEW_TIMES = 3.0
-"""Ratio of samples for all arms to samples for nine tenths of them above which the sentence names both."""
+"""Threshold above which the sentence also names the samples for nine tenths of the arms: their ratio to the samples for
+all."""
 
 
 class Planner:
@@ -57,14 +58,14 @@ def _wanted(wish: PlanWish) -> Callable[[], QuickPlan]:
 
 
 def shown(plan: QuickPlan) -> dict[str, Any]:
-    """A plan as JSON; null for more than a trillion samples."""
+    """A plan as JSON; null above a trillion samples."""
     figures = _figures(plan)
     money = {} if plan.money is None else {"money": _figures(plan.money)}
     return {"sentence": sentence(plan), "guess": plan.guess, **figures, **money}
 
 
 def _figures(spent: Spent) -> dict[str, Any]:
-    """The numbers, for shares of the arms and for all (`rounds`)."""
+    """The numbers for shares of the arms, and for all arms (`rounds`)."""
     found = {each.name: getattr(spent, each.name) for each in fields(Spent)}
     told = {name: value if value < LIMIT else None for name, value in found.items()}
     rounds = {name: told.pop(name) for name in ("median", "low", "high")}
@@ -72,20 +73,20 @@ def _figures(spent: Spent) -> dict[str, Any]:
 
 
 def sentence(plan: QuickPlan) -> str:
-    """A plan in words. If a few arms near the bar would need nearly all samples, the others are named first.
+    """A plan in words. If a few arms near the bar would need nearly all samples, it names the others first.
 
     >>> HALF = Forecast(400_000, 300_000, 500_000)
     >>> sentence(QuickPlan(400_000, 700_000, 900_000, 1_200_000, 1_000_000, 1_600_000, "half above", HALF))
     'about 1.2 million samples; nine in ten campaigns end by 1.6 million'
     >>> sentence(QuickPlan(1_200_000, 5_000_000, 12_000_000, 6.1e9, 1e9, 7e10, "means drawn from Beta(1, 49)", HALF))
-    'about 1.2 million samples decide half of the arms, 5 million four in five, 12 million nine in ten; all would take \
+    'about 1.2 million samples decide half of the arms, 5 million four in five, 12 million nine in ten; all would need \
 about 6.1 billion, the most for those nearest to the bar'
     """
     return _in_samples(plan) + ("" if plan.money is None else f". {_in_money(plan.money)}")
 
 
 def _in_money(spent: Spent) -> str:
-    """What the samples cost.
+    """The cost of the samples in words.
 
     >>> _in_money(Spent(4.2, 70, 90, 120, 100, 160))
     'Cost: about 4.2 until half of the arms are decided, 90 until nine in ten, 120 until all (nine in ten: at most 160)'
@@ -110,7 +111,7 @@ def _in_samples(plan: QuickPlan) -> str:
     )
     if plan.median >= LIMIT:
         return f"{shares}; those nearest to the bar may never be decided"
-    return f"{shares}; all would take about {count_words(plan.median)}, the most for those nearest to the bar"
+    return f"{shares}; all would need about {count_words(plan.median)}, the most for those nearest to the bar"
 
 
 @router.post(

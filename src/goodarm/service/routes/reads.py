@@ -127,7 +127,7 @@ async def journal(
     kind: Kind = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """A piece of the journal; with a kind, only the entries of that kind in it."""
+    """A range of the journal, optionally only its entries of one kind."""
     return await campaigns_of(request).answer(
         name, if_none_match, lambda campaign: history(campaign, after, limit, kind), "history", after, limit, kind
     )
@@ -148,7 +148,7 @@ async def check(
 
 @router.get("/head", response_model=HeadShown, responses=NOT_CHANGED, **route_of(Role.reader))
 async def head(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
-    """The number and chain of the journal's newest entry. Keep it elsewhere, and pass it to /check later."""
+    """The number and chain of the journal's newest entry. Save it elsewhere, and pass it to /check later."""
     return await campaigns_of(request).answer(name, if_none_match, lambda campaign: campaign.head()._asdict(), "head")
 
 
@@ -178,7 +178,7 @@ async def _there(request: Request, name: CampaignName) -> str:
     """Refuse a stream before it begins if its campaign does not exist or the store can't be reached."""
     most = request.app.state.settings.most_streams
     if request.app.state.fanout.clients >= most:
-        detail = f"{most:,} live streams are open at this worker already. Try again later, or read the campaign itself."
+        detail = f"{most:,} live streams are already open at this worker. Try again later, or read the campaign itself."
         raise Refusal(503, "streams", detail, {"Retry-After": "10"})
     await campaigns_of(request).desk.read(name, lambda campaign: campaign.number)
     return name

@@ -23,7 +23,7 @@ router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], res
 
 
 def asked(campaign: Campaign, body: Ask, key: str | None) -> dict[str, Any]:
-    """The operation of `ask`, and its answer. The id of a unit is its key, whatever the header says."""
+    """The operation of `ask`, and its answer. A unit's id serves as the key, regardless of the header."""
     tickets = campaign.ask(body.n, key=None if body.unit else key, unit=body.unit)
     return {"tickets": [ticket.as_json() for ticket in tickets], "ended": not tickets and campaign.tally().ended}
 
@@ -66,7 +66,7 @@ async def tell_arm(request: Request, name: CampaignName, body: TellArm, key: Key
 
 @router.post("/tell-units", response_model=Told, **route_of(Role.writer))
 async def tell_units(request: Request, name: CampaignName, body: TellUnits) -> Response:
-    """Rows of units. They count once their unit is closed; a row with an id counts once however often it is told."""
+    """Tell rows of units. They count when their unit is closed; a row with an id counts only once."""
     given = [(each.unit, each.reward, each.denominator, each.row) for each in body.rows]
     return await _told(request, name, lambda campaign: campaign.tell_units(given))
 
@@ -85,7 +85,7 @@ async def step(request: Request, name: CampaignName, body: Tell, key: Key = None
 
 @router.post("/ask-block", response_model=BlockShown, **route_of(Role.writer))
 async def ask_block(request: Request, name: CampaignName, body: AskBlock, key: Key = None) -> Response:
-    """Ask for many samples in one entry, as a count per arm. A block has at most 100,000: ask again for the rest."""
+    """Ask for at most 100,000 samples in one journal entry, as a count per arm. Ask again for more."""
     found, n = campaigns_of(request), min(body.n, CUT)
     await found.ready_for_blocks(name)
     block = await found.write(request, name, lambda campaign: campaign.ask_block(n, key=key))
@@ -94,7 +94,7 @@ async def ask_block(request: Request, name: CampaignName, body: AskBlock, key: K
 
 @router.post("/tell-block", response_model=Told, **route_of(Role.writer))
 async def tell_block(request: Request, name: CampaignName, body: TellBlock) -> Response:
-    """Tell the rewards of a block, whole or in parts. A part told twice counts once."""
+    """Tell the rewards of a block, all at once or in parts. A part told twice counts once."""
     rewards = {arm: (told, total) for arm, (told, total) in body.rewards.items()}
     await campaigns_of(request).ready_for_blocks(name)
     return await _told(request, name, lambda campaign: campaign.tell_block(body.ticket, rewards, body.part))

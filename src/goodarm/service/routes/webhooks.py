@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
@@ -20,7 +21,13 @@ router = APIRouter(
     prefix="/api/v1/campaigns/{name}", tags=["webhooks"], responses=documented((401, 403, 404, 422, 429))
 )
 HookId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", examples=["0123456789ab"])]
+log = logging.getLogger("goodarm.service")
 DeliveryId = Annotated[str, Path(pattern="^[0-9a-f]{12}-[0-9]{1,15}$", examples=["0123456789ab-42"])]
+
+
+def _log(what: str, request: Request, name: str, id: str) -> None:
+    """Log who changed the webhooks, which are not in the journal."""
+    log.info(what, extra={"campaign": name, "webhook": id, "token": request.state.caller.id})
 
 
 def _shown(hook: Webhook) -> dict[str, object]:
@@ -43,9 +50,10 @@ async def all_webhooks(request: Request, name: CampaignName) -> Response:
     **route_of(Role.admin),
 )
 async def register(request: Request, name: CampaignName, body: NewWebhook, key: Key = None) -> Response:
-    """Call this address at every future verdict. Only this answer shows the secret for the signatures."""
+    """Call this address at every future verdict. Only this response contains the secret for signatures."""
     number = await campaigns_of(request).desk.read(name, lambda campaign: campaign.number)
     hook = await asyncio.to_thread(request.app.state.webhooks.register, name, body.url, number, key)
+    _log("webhook registered", request, name, hook.id)
     return Reply(_shown(hook) | {"secret": hook.secret}, 201)
 
 
@@ -54,6 +62,7 @@ async def end(request: Request, name: CampaignName, id: HookId) -> None:
     """Stop calling this address."""
     await campaigns_of(request).desk.read(name, lambda campaign: None)
     await asyncio.to_thread(request.app.state.webhooks.end, name, id)
+    _log("webhook ended", request, name, id)
 
 
 @router.get("/deliveries", response_model=Deliveries, **route_of(Role.admin))
@@ -71,4 +80,5 @@ async def deliveries(request: Request, name: CampaignName) -> Response:
 )
 async def replay(request: Request, name: CampaignName, id: DeliveryId) -> Response:
     """Send a delivery again, even if it arrived or was given up."""
-    return Reply({"deliveries": [await request.app.state.sender.replay(name, id)]}, 202)
+    replayed = await request.app.state.sender.replay(name, id, request.state.caller.id)
+    return Reply({"deliveries": [replayed]}, 202)

@@ -60,7 +60,7 @@ export function latest(scale, href) {
 /** What became of tickets that were not simply told. @type {[string, string][]} */
 const ODD = [
   ["overdue", "overdue"],
-  ["missing", "counted as 0 because their time had passed"],
+  ["missing", "expired and counted as 0"],
   ["late", "told too late and refused"],
   ["void", "void"],
 ];

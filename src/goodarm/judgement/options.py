@@ -1,4 +1,4 @@
-"""The question about a log: columns, bar, error probability. Everything here is checked before the log is read."""
+"""The options of `judge`: question, columns, error probability. All of them are checked before the log is read."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def read_window(text: str | float) -> float:
 
 
 @dataclass(frozen=True)
-class Question:
+class LogOptions:
     """All options of `judge`. The constructor refuses invalid combinations."""
 
     threshold: float | None = None
@@ -181,7 +181,7 @@ class Question:
     drawn: str | None = None
     bars: Bars | None = None
     graded: bool = False
-    """Found in the log: whether any reward lies strictly between the ends of the range."""
+    """Whether the log has any reward strictly between the ends of the range."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", self.kind.scale())
@@ -204,7 +204,7 @@ class Question:
         if self.time is not None and self.pulls is not None:
             raise InvalidValue("a table of totals has no time of each row; leave `time` out.")
         if self.per_unit not in PER_UNIT:
-            raise UnknownName("way to sum up a unit", self.per_unit, PER_UNIT)
+            raise UnknownName("way to combine the rows of a unit", self.per_unit, PER_UNIT)
         if self.unit is not None:
             self._check_unit()
         elif (self.per_unit, self.denominator, self.unit_limit, self.window) != ("mean", None, None, None):
@@ -234,9 +234,9 @@ class Question:
         return given[0](self)
 
     @property
-    def asked(self) -> Threshold | Control | Bars:
+    def question(self) -> Threshold | Control | Bars:
         """The question about each arm, on the rule's scale."""
-        return self.kind.asked
+        return self.kind.question
 
     def terms(self, columns: LogColumns) -> dict[str, Any]:
         """Options that must be the same at every look of a ledger: all that affect an arm's evidence."""
@@ -315,7 +315,7 @@ class Question:
     def counted(self) -> str:
         """What is counted: the units if a column names them, the cases of a test set, otherwise rows.
 
-        >>> Question(threshold=0.02, unit="user_id").counted, Question(threshold=0.02).counted
+        >>> LogOptions(threshold=0.02, unit="user_id").counted, LogOptions(threshold=0.02).counted
         ('users', 'rows')
         """
         if self.unit is None:
