@@ -147,7 +147,7 @@ class ScaleWarning(UserWarning):
 
 
 class AbandonedTickets(UserWarning):
-    """Tickets of a campaign have been outstanding for a long time, and the campaign has no `after`."""
+    """Tickets of a campaign have been pending for a long time, and the campaign has no `after`."""
 
 
 class LogWarning(UserWarning):

@@ -159,7 +159,7 @@ class Question(ABC):
     format    : the journal format that introduced this kind; older versions of goodarm refuse to read it
     no_forecast : why the number of remaining samples can't be estimated; empty if it can
     no_zero   : why a missing reward can't count as 0; empty if it can
-    own_path  : whether an arm's own totals, over time, show how its evidence grew
+    assumes   : assumptions of the guarantee that only this kind makes
     """
 
     field: ClassVar[str]
@@ -167,7 +167,7 @@ class Question(ABC):
     format: ClassVar[int]
     no_forecast: ClassVar[str] = ""
     no_zero: ClassVar[str] = ""
-    own_path: ClassVar[bool] = True
+    assumes: ClassVar[tuple[str, ...]] = ()
 
     @property
     def good(self) -> str:
@@ -405,7 +405,7 @@ class Control(Question):
         "the number of remaining samples can't be estimated against a control, whose own rewards move the evidence of "
         "every arm. The interval of each arm shows how close it is to a verdict."
     )
-    own_path: ClassVar[bool] = False  # the evidence also depends on the control's history
+    assumes: ClassVar[tuple[str, ...]] = ("arms do not compete with the control for the same reward",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "margin", float(checked_number("margin", percentage(self.margin))))
@@ -572,7 +572,6 @@ class Bars(Question):
         "unanswered='zero' would count a lost record as 0 in every metric, also where less is better. Use 'wait', or "
         "'void' if losses have nothing to do with rewards."
     )
-    own_path: ClassVar[bool] = False
 
     def __init__(self, bars: BarsGiven) -> None:
         metrics = tuple(_metric(each) for each in _listed(bars))

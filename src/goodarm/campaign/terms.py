@@ -13,6 +13,7 @@ from typing import Any
 from goodarm.arguments import check_whole, checked_number, percentage, read_duration
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.cases import CaseSet, CasesGiven, ScoresGiven, read_cases, read_scores
+from goodarm.campaign.rows import TermsRow
 from goodarm.campaign.units import UnitTerms, agreed_units
 from goodarm.engine.evidence import Evidence, PairedEvidence, evidence_for
 from goodarm.engine.live.checks import by_totals, check_costs
@@ -132,25 +133,25 @@ class Terms:
             arm.id: quoted(arm.label) for arm in self.arms if arm.id in references and arm.label not in ("", arm.id)
         }
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> TermsRow:
         """The terms as shown to people."""
         question = self.question.shown(self.rewards, self.names)
-        return {
-            "question": question,
-            "threshold": question["bar"],
-            "control": question.get("control"),
-            "margin": question.get("margin"),
-            "delta": self.delta,
-            "criterion": self.criterion,
-            "policy": self.policy,
-            "rewards": str(self.rewards),
-            "stop_after": self.stop_after,
-            "cases": None if self.cases is None else self.cases.count,
-            "repeats": self.repeats,
-            "budget": self.budget,
-            "units": None if self.units is None else self.units.as_json(),
-            "metadata": dict(self.metadata),
-        }
+        return TermsRow(
+            question=question,
+            threshold=question["bar"],
+            control=question.get("control"),
+            margin=question.get("margin"),
+            delta=self.delta,
+            criterion=self.criterion,
+            policy=self.policy,
+            rewards=str(self.rewards),
+            stop_after=self.stop_after,
+            cases=None if self.cases is None else self.cases.count,
+            repeats=self.repeats,
+            budget=self.budget,
+            units=None if self.units is None else self.units.as_json(),
+            metadata=dict(self.metadata),
+        )
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Terms:

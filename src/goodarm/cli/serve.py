@@ -47,9 +47,7 @@ Private = Annotated[bool, typer.Option("--private-webhooks", help="Webhooks may 
 Origin = Annotated[str | None, option("The address that browsers see, if the server is behind a proxy.", "URL")]
 FailedLogins = Annotated[int, option("Wrong tokens per minute before an address must wait.", "N", "--failed-logins")]
 WebhookPorts = Annotated[str, option("Ports that webhooks may call, separated by commas.", "P,P", "--webhook-ports")]
-MostTickets = Annotated[
-    int, option("Maximum outstanding tickets per campaign; more are refused.", "N", "--most-tickets")
-]
+MostTickets = Annotated[int, option("Maximum pending tickets per campaign; more are refused.", "N", "--most-tickets")]
 MostEntries = Annotated[int, option("Maximum entries of a journal; then asks are refused.", "N", "--most-entries")]
 RootPath = Annotated[str, option("Path prefix behind a proxy, such as /goodarm.", "/P", "--root-path")]
 LogLevel = Annotated[str, option("debug, info (logins too), warning, error or critical.", "L", "--log-level")]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.compile import ALWAYS, TOTALS, just_in_time
 from goodarm.engine.live.bars import BarsStep
-from goodarm.engine.live.checks import check_against_control, check_live
+from goodarm.engine.live.checks import by_totals, check_against_control, check_live
 from goodarm.engine.live.control import ControlStep
 from goodarm.engine.live.step import LiveStep
 from goodarm.engine.live.threshold import ScoredStep, ThresholdStep, rehearse
@@ -28,16 +28,17 @@ from goodarm.policies import Policy
 from goodarm.policies import policy as make_policy
 from goodarm.problem import Bar, Bounded, GradedCases, Problem, Rewards, ScoredCases, bar_at
 from goodarm.question import Bars, Control, Metric, Question, Reward, Threshold
-from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.identification import EvidenceRule, RadiusRule
 from goodarm.rules.identification.several_bars import failing_bar
 from goodarm.rules.identification.versus import as_if_paired, versus
 from goodarm.rules.identification.with_scores import score_bets
 from goodarm.rules.parameters import Formula, take
 from goodarm.rules.sampling import IndexRule
-from goodarm.verdict import Criterion
+from goodarm.verdict import Basis, Criterion, Guarantee
+from goodarm.wire import jsonable
 
 Floats = NDArray[np.float64]
-Asked = TypeVar("Asked", bound=Question)
+Kind = TypeVar("Kind", bound=Question)
 
 REPLACED = ("versus", "gap-mixture")
 """Identification rules that `versus` may replace silently: itself and the default."""
@@ -82,11 +83,25 @@ class MetricState(NamedTuple):
     failed: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """NaN becomes null."""
-        return {
-            name: None if isinstance(value, float) and math.isnan(value) else value
-            for name, value in self._asdict().items()
-        }
+        """All fields as JSON."""
+        found: dict[str, Any] = jsonable(self._asdict())
+        return found
+
+
+class EvidencePath(NamedTuple):
+    """Interval and evidence of an arm over time, one entry per point; NaN where they are unknown."""
+
+    low: Floats
+    high: Floats
+    for_good: Floats
+    for_bad: Floats
+
+
+def has_intervals(policy: Policy) -> bool:
+    """Whether the evidence is a function of totals, from which an interval can be computed."""
+    rule = policy.identification
+    by_own_totals = rule.by_totals and policy.decided_by is Basis.OWN and rule.guarantee is not Guarantee.NONE
+    return by_own_totals and not (isinstance(rule, RadiusRule) and rule.by_model)
 
 
 class Setup(NamedTuple):
@@ -109,7 +124,7 @@ class Setup(NamedTuple):
     costs: Sequence[float] | None = None
 
 
-class Evidence(ABC, Generic[Asked]):
+class Evidence(ABC, Generic[Kind]):
     """The answer to one kind of question: policies, live step and intervals.
 
     own_mean : whether an arm is decided by comparing its own mean with one number. The simulator's compiled loop and
@@ -118,7 +133,7 @@ class Evidence(ABC, Generic[Asked]):
 
     own_mean: ClassVar[bool] = False
 
-    def __init__(self, question: Asked) -> None:
+    def __init__(self, question: Kind) -> None:
         self.question = question
 
     @abstractmethod
@@ -159,6 +174,15 @@ class Evidence(ABC, Generic[Asked]):
     ) -> list[MetricState]:
         """Estimates of each metric of an arm with this share of delta, where a reward has several."""
         return []
+
+    def path(self, policy: Policy, problem: Problem, points: Sequence[Seen], weight: float) -> EvidencePath:
+        """How interval and evidence of an arm with this share of delta grew, with pending samples at their worst.
+
+        Unknown where the arm's own totals do not show it.
+
+        points : what was told of the arm at each time
+        """
+        return EvidencePath(*np.full((len(EvidencePath._fields), len(points)), np.nan))
 
 
 class ThresholdEvidence(Evidence[Threshold]):
@@ -210,6 +234,21 @@ class ThresholdEvidence(Evidence[Threshold]):
             interval_from_totals(rule, *_columns(arms, side), problem.bar, levels, values)[side] for side in (0, 1)
         )
         return low, high
+
+    def path(self, policy: Policy, problem: Problem, points: Sequence[Seen], weight: float) -> EvidencePath:
+        """Interval and evidence from the totals at each time. Only told rewards count if they have no worst value."""
+        if not has_intervals(policy):
+            return super().path(policy, problem, points, weight)
+        if not by_totals(policy, problem.rewards):
+            points = [point._replace(pending=0.0) for point in points]
+        rule, bar, need = policy.identification, problem.bar, math.log(1.0 / (problem.delta * weight))
+        values = take(policy.setting.identification, rule.defaults)
+        debt = bar.budget - need  # the evidence of an arm with a smaller share starts below 0
+        for_good, for_bad = (
+            evidence_from_totals(rule, *_columns(points, side), bar, values)[side] + debt for side in (0, 1)
+        )
+        levels = np.full(len(points), need)
+        return EvidencePath(*self.intervals(policy, problem, points, {}, levels), for_good, for_bad)
 
 
 class ControlEvidence(Evidence[Control]):

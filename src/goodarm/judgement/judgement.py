@@ -31,6 +31,7 @@ from goodarm.judgement.written import VERDICTS, Captions, Written
 from goodarm.plain_table import plain_table
 from goodarm.question import UNDECIDED, Bars, Control, Threshold
 from goodarm.verdict import Guarantee
+from goodarm.wire import jsonable
 
 if TYPE_CHECKING:
     from goodarm.forest import Forest
@@ -326,15 +327,16 @@ class Judgement(Written):
     def _rows(self, arms: Arms) -> list[dict[str, Any]]:
         found = []
         for i in range(arms.arm.size):
+            needs = jsonable(arms.needs[i])
             row = {
                 "arm": arms.arm[i],
                 "pulls": int(arms.pulls[i]),
-                "mean": _known(arms.mean[i]),
-                "low": _known(arms.low[i]),
-                "high": _known(arms.high[i]),
+                "mean": jsonable(arms.mean[i]),
+                "low": jsonable(arms.low[i]),
+                "high": jsonable(arms.high[i]),
                 "verdict": self.words[int(arms.verdict[i])],
-                "evidence": _known(arms.evidence[i]),
-                "needs": int(arms.needs[i]) if math.isfinite(arms.needs[i]) else None,
+                "evidence": jsonable(arms.evidence[i]),
+                "needs": None if needs is None else int(needs),
             }
             if arms.when is not None:
                 row["when"] = None if arms.when[i] is None else str(arms.when[i])
@@ -343,7 +345,7 @@ class Judgement(Written):
             if arms.failed is not None:
                 row["failed"] = arms.failed[i]
                 row["metrics"] = {
-                    metric.metric: {name: _known(getattr(metric, name)[i]) for name in ("mean", "low", "high")}
+                    metric.metric: {name: jsonable(getattr(metric, name)[i]) for name in ("mean", "low", "high")}
                     for metric in arms.metrics
                 }
             found.append(row)
@@ -364,8 +366,3 @@ def _between(low: float, high: float) -> str:
     if math.isnan(low) or math.isnan(high):
         return "unknown"
     return f"{_figure(low)} or more" if high == math.inf else f"{_figure(low)} to {_figure(high)}"
-
-
-def _known(value: float) -> float | None:
-    """A number for JSON, which has neither NaN nor infinity: None in place of these."""
-    return float(value) if math.isfinite(value) else None

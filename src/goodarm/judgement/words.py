@@ -73,7 +73,7 @@ def conditions(options: LogOptions, case: str, arms: int, unit: str | None = Non
         *(cut if options.scale.cut else ()),
         f"{options.question.labels.fixed} fixed before anyone looked at these rewards",
         news,
-        *(("arms do not compete with the control for the same reward",) if options.question.references else ()),
+        *options.question.assumes,
         "no row was left out because of its reward"
         + (", or of the arm that was shown" if options.propensity is not None else ""),
         "which arm was shown did not depend on the reward being judged; it may depend on the past",

@@ -147,7 +147,7 @@ class Written(ABC):
             "evidence": arms.evidence.tolist(),
         }
         if self.captions.needs:
-            found["needs"] = [None if math.isnan(n) else n for n in arms.needs.tolist()]
+            found["needs"] = [None if math.isnan(n) else n for n in arms.needs.tolist()]  # inf: never
         if arms.when is not None:
             found["when"] = arms.when.tolist()
         if arms.since is not None:

@@ -26,7 +26,7 @@ from goodarm.service import demo, views
 from goodarm.service.beside import Beside, in_thread
 from goodarm.service.bodies import NewCampaign
 from goodarm.service.desk import Desk
-from goodarm.service.hosted import Hosted, rehearse_block
+from goodarm.service.hosted import Due, Hosted, rehearse_block
 from goodarm.service.problems import Refusal
 from goodarm.service.replies import etag, fresh, matches
 from goodarm.service.settings import Settings
@@ -137,7 +137,7 @@ class Campaigns:
 
         in_list : whether the view lists several campaigns; it then waits less and starts fewer estimates
         """
-        found, due = await self.desk.read(name, lambda campaign: (view(campaign), views.estimate_due(campaign)))
+        found, due = await self.desk.read(name, lambda campaign: (view(campaign), campaign.estimate_due()))
         is_full = in_list and len(self._estimating) >= MOST_LISTED
         if due is None or name in self._estimating or is_full:
             return found
@@ -146,14 +146,14 @@ class Campaigns:
         done, _ = await asyncio.wait({renewal}, timeout=LIST_SECONDS if in_list else ESTIMATE_SECONDS)
         return await self.desk.read(name, view) if done else found
 
-    async def _estimate(self, name: str, due: views.Due) -> None:
+    async def _estimate(self, name: str, due: Due) -> None:
         def timed(stop: Stop) -> tuple[Finish | None, float]:
             began = time.monotonic()
             return due.estimate(stop), time.monotonic() - began
 
         try:
             value, took = await self.beside.run(timed)
-            await self.desk.read(name, lambda campaign: views.keep_estimate(campaign, due.number, value, took))
+            await self.desk.read(name, lambda campaign: campaign.keep_estimate(due.number, value, took))
         except Refusal:  # too many long computations, or the server ends
             log.debug("no estimate for %s", name)
         except Exception:
@@ -208,7 +208,7 @@ class Campaigns:
         """
 
         def look(campaign: Hosted) -> tuple[str, dict[str, Any] | None]:
-            now = (views.estimated(campaign), views.overdue(campaign)) if forecast else ()
+            now = (campaign.estimate, views.overdue(campaign)) if forecast else ()
             tag = etag(name, campaign.terms.key, campaign.number, *parts, *now)
             return tag, None if matches(tag, if_none_match) else view(campaign)
 

@@ -32,10 +32,10 @@ from goodarm.service.views import (
     arm_page,
     arm_table,
     history,
+    pending_tickets,
     progress,
     verdict_table,
     verdicts,
-    waiting_tickets,
 )
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["reads"], responses=documented((401, 403, 404, 422, 429)))
@@ -114,8 +114,8 @@ async def score(request: Request, name: CampaignName) -> Response:
 async def waiting(
     request: Request, name: CampaignName, limit: Annotated[int, Query(ge=1, le=MOST_WAITING)] = 1000
 ) -> Response:
-    """Outstanding tickets, oldest first. There is no ETag, since their age changes without an entry."""
-    return Reply(await campaigns_of(request).desk.read(name, lambda campaign: waiting_tickets(campaign, limit)))
+    """Pending tickets, oldest first. There is no ETag, since their age changes without an entry."""
+    return Reply(await campaigns_of(request).desk.read(name, lambda campaign: pending_tickets(campaign, limit)))
 
 
 @router.get("/history", response_model=History, responses=NOT_CHANGED, **route_of(Role.reader))

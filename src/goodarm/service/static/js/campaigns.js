@@ -27,7 +27,7 @@ function status(of) {
   if (!of.open) return { need: 2, kind: "done", text: "every arm decided" };
   if (of.told && quiet(of) > QUIET) return { need: 1, kind: "still", text: `nothing new for ${age(quiet(of), "long")}` };
   if (!of.told) return { need: 0, kind: "", text: "no samples yet" };
-  return { need: 0, kind: "", text: of.pending ? `running, ${counted(of.pending, "ticket")} waiting` : "running" };
+  return { need: 0, kind: "", text: of.pending ? `running, ${counted(of.pending, "ticket")} pending` : "running" };
 }
 
 /** @param {Summary} of */

@@ -1,4 +1,4 @@
-/** The small parts beside the chart: latest verdicts and waiting tickets. */
+/** The small parts beside the chart: latest verdicts and pending tickets. */
 import { h, say } from "./dom.js";
 import { age, count, counted, fullTime, since } from "./format.js";
 import { nameOf } from "./described.js";
@@ -81,10 +81,10 @@ function byArm(tickets) {
 }
 
 /**
- * Tickets that are out, by arm, the oldest first.
+ * Pending tickets, by arm, the oldest first.
  * @param {boolean} bounded @param {(arm: string) => string} href @param {(arm: string) => string} name
  */
-export function waiting(bounded, href, name) {
+export function pending(bounded, href, name) {
   const words = h("p", {}),
     list = h("ol", { class: "feed", "aria-label": "Arms with the oldest tickets" });
   const odd = h("p", { class: "hint" });
