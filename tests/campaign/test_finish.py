@@ -95,6 +95,6 @@ def test_a_control_is_called_by_its_label_where_names_are_given() -> None:
     campaign = Campaign.create("memory:", "c", arms, control="h0")
     assert campaign.headline().startswith("0 of 1 better than h0, ")
     asked = campaign.terms.shown()
-    assert asked["question"]["above"] == "better than “Now [31m on the page”"
-    assert (asked["control"], asked["question"]["references"]) == ("h0", ["h0"])
+    assert asked.question["above"] == "better than “Now [31m on the page”"
+    assert (asked.control, asked.question["references"]) == ("h0", ["h0"])
     assert headline(campaign.terms, campaign.tally(), None, campaign.terms.names).startswith("0 of 1 better than “Now ")
