@@ -363,8 +363,8 @@ def test_a_plan_against_a_control_says_what_the_campaign_takes() -> None:
         ({"control": 0.3, "threshold": 0.5}, "leave `threshold`"),
         ({"control": 1.0}, "strictly between 0 and 1"),
         ({"control": 0.3, "margin": 0.8}, "strictly between 0 and 1"),
-        ({"margin": 0.1, "threshold": 0.5}, "give the bar"),
-        ({}, "give the bar"),
+        ({"margin": 0.1, "threshold": 0.5}, "a margin belongs to a control: name the control too, `control=0.3`"),
+        ({}, "needs a bar: give either a threshold, the bar that a good arm's mean reaches"),
         ({"control": 0.3, "arms": 2000}, "at most 1,000 arms"),
     ],
 )

@@ -15,7 +15,7 @@ from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.cases import CaseSet, CasesGiven, ScoresGiven, read_cases, read_scores
 from goodarm.campaign.rows import TermsRow
 from goodarm.campaign.units import UnitTerms, agreed_units
-from goodarm.engine.evidence import Evidence, PairedEvidence, evidence_for
+from goodarm.engine.evidence import Evidence, evidence_for
 from goodarm.engine.live.checks import by_totals, check_costs
 from goodarm.errors import UPGRADE, InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
@@ -184,7 +184,7 @@ class Terms:
     @property
     def paired_with(self) -> str | None:
         """The control whose results on the same cases are compared with those of every arm, if there is one."""
-        return self.evidence.question.arm if isinstance(self.evidence, PairedEvidence) else None
+        return self.evidence.paired_with
 
     @cached_property
     def made(self) -> Policy:

@@ -266,12 +266,10 @@ def finishing(fold: Fold) -> Callable[[Stop | None], Finish | None]:
 
 
 def _planned(terms: Terms, arms: int, stop: Stop | None) -> Finish | None:
-    from goodarm.planning.quick import quick_plan  # imported late, so a first ask does not wait for it
+    from goodarm.planning.quick import LIMIT, quick_plan  # imported late, so a first ask does not wait for it
 
     try:
-        made = quick_plan(
-            threshold=terms.question.bar, arms=arms, delta=terms.delta, rewards=terms.rewards, seed=terms.seed
-        )
+        made = quick_plan(question=terms.question, arms=arms, delta=terms.delta, rewards=terms.rewards, seed=terms.seed)
     except GoodarmError:  # no plan exists for these rewards
         return None
     found = Forecast(made.median, made.low, made.high)
@@ -309,8 +307,6 @@ def _to_finish(
 
 UNKNOWN_MEANS = "means anywhere from 0 to 100%"
 """The assumption about the arms of a fixed test set before their first reward."""
-LIMIT = 1e12
-"""Number of samples beyond which a plan counts as never ending."""
 
 
 def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:

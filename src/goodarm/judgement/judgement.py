@@ -29,7 +29,7 @@ from goodarm.judgement.words import (
 )
 from goodarm.judgement.written import VERDICTS, Captions, Written
 from goodarm.plain_table import plain_table
-from goodarm.question import UNDECIDED, Bars, Control, Threshold
+from goodarm.question import UNDECIDED, Question
 from goodarm.verdict import Guarantee
 from goodarm.wire import jsonable
 
@@ -188,8 +188,8 @@ class Judgement(Written):
         return tuple(note for note in self.notes if isinstance(note, Doubt))
 
     @property
-    def question(self) -> Threshold | Control | Bars:
-        """The question about each arm, on the rule's scale."""
+    def question(self) -> Question:
+        """The question about each arm, in the log's units."""
         return self.options.question
 
     @cached_property
@@ -224,7 +224,7 @@ class Judgement(Written):
         arms, options = self.arms, self.options
         first = arms.taken(drawn(arms.verdict))
         names = [" / ".join(map(str, key)) for key in zip(*first.segment, first.arm, strict=True)]
-        bar = options.kind.bar
+        bar = options.question.bar
         many = arms.arm.size > MOST
         edges, counts, beyond = density(arms.mean, arms.verdict, bar) if many else (np.zeros(0), {}, 0)
         return Forest(
@@ -293,7 +293,7 @@ class Judgement(Written):
         head = {
             "source": self.source,
             "rows": self.rows,
-            "threshold": self.options.threshold,
+            "threshold": None,
             "delta": self.options.delta,
             "criterion": str(self.options.criterion),
             "rule": self.rule,

@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from goodarm.campaign.journal import HEXADECIMAL, Head
 from goodarm.service.campaigns import campaigns_of
+from goodarm.service.compressed import may_be_compressed
 from goodarm.service.guard import caller_now, route_of
 from goodarm.service.problems import Refusal, documented
 from goodarm.service.replies import NOT_CHANGED, ArmName, CampaignName, IfNoneMatch, Reply, fresh
@@ -165,8 +166,11 @@ EVENTS = "text/event-stream"
 )
 async def export(request: Request, name: CampaignName, format: Literal["jsonl", "parquet"] = "jsonl") -> Response:
     """The whole journal as a file; `goodarm campaign import` reads it."""
-    content = await campaigns_of(request).export(request, name, format)
-    return Response(content, media_type=FORMATS[format], headers=_attached(f"{name}.{format}"))
+    found = await campaigns_of(request).export(
+        request, name, format, format == "jsonl" and may_be_compressed(request.scope)
+    )
+    found.headers.update({"Content-Type": FORMATS[format], **_attached(f"{name}.{format}")})
+    return found
 
 
 def _attached(filename: str) -> dict[str, str]:
