@@ -172,8 +172,8 @@ def test_a_control_is_called_by_its_label_and_has_no_forecast(server: Server, ne
     expect(page.locator(".now")).to_contain_text(f"No arm is certain to be better than {name} by 1 pp or more yet.")
     expect(page.locator(".now")).to_contain_text("can't be estimated against a control")
     page.goto(server.address)
-    page.get_by_role("searchbox").fill("labelled")
-    expect(page.locator(".campaign .headline")).to_contain_text(f"better than {name}")
+    card = page.get_by_role("listitem").filter(has=page.get_by_role("link", name="labelled", exact=True))
+    expect(card).to_contain_text(f"better than {name}")
     assert server.call("GET", path_of("labelled")).json["control"] == "h0"
 
 
