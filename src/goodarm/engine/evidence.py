@@ -271,8 +271,7 @@ class ControlEvidence(Evidence[Control]):
         >>> ControlEvidence(Control("now")).policy("value+gap-mixture", Bounded(), None).name
         'value-normal+versus'
         """
-        text = given.name if isinstance(given, Policy) else str(given)
-        sampling, rule = (*_PLUS.split(text, maxsplit=1), "versus")[:2]
+        text, sampling, rule = _named(given, "versus")
         rule, at, model = rule.partition("@")
         if rule not in REPLACED:
             raise UnsoundPairing(
@@ -338,8 +337,7 @@ class PairedEvidence(Evidence[Control]):
         >>> PairedEvidence(Control("now")).policy("value+gap-mixture", Cases(100), None).name
         'value+bet-mixture'
         """
-        text = given.name if isinstance(given, Policy) else str(given)
-        sampling, rule = (*_PLUS.split(text, maxsplit=1), PAIRED)[:2]
+        text, sampling, rule = _named(given, PAIRED)
         if rule not in (*REPLACED, PAIRED):
             raise UnsoundPairing(
                 f"{text}: in a comparison with a control on the same cases, verdicts use paired differences "
@@ -348,12 +346,7 @@ class PairedEvidence(Evidence[Control]):
         return make_policy(f"{sampling}+{PAIRED}", rewards=_graded(rewards), criterion=criterion)
 
     def check(self, policy: Policy, problem: Problem) -> None:
-        if policy.model is not None:
-            raise UnsoundPairing(
-                f"{policy.name} has a model of the arms' means, but this campaign compares differences from the "
-                "control. "
-                "Name a policy without a model."
-            )
+        _refuse_model(policy, "compares differences from the control")
         paired = replace(problem, rewards=_graded(problem.rewards))
         ThresholdEvidence(Threshold(problem.threshold)).check(policy, paired)
 
@@ -390,8 +383,7 @@ class ScoredEvidence(ThresholdEvidence):
         >>> ScoredEvidence(Threshold(0.8)).policy("value+gap-mixture", ScoredCases(100), None).name
         'value+score-bets'
         """
-        text = given.name if isinstance(given, Policy) else str(given)
-        sampling, rule = (*_PLUS.split(text, maxsplit=1), score_bets.name)[:2]
+        text, sampling, rule = _named(given, score_bets.name)
         if rule not in (*REPLACED, PAIRED, score_bets.name):
             raise UnsoundPairing(
                 f"{text}: with scores, verdicts use the differences between labels and scores ({score_bets.name!r}), "
@@ -400,12 +392,7 @@ class ScoredEvidence(ThresholdEvidence):
         return make_policy(sampling, score_bets, rewards=rewards, criterion=criterion)
 
     def check(self, policy: Policy, problem: Problem) -> None:
-        if policy.model is not None:
-            raise UnsoundPairing(
-                f"{policy.name} has a model of the arms' means, but this campaign decides by differences between "
-                "labels and scores. "
-                "Name a policy without a model."
-            )
+        _refuse_model(policy, "decides by differences between labels and scores")
         check_live(policy, problem.rewards)
 
     def check_simulated(self, policy: Policy, problem: Problem) -> None:
@@ -528,6 +515,20 @@ class BarsEvidence(Evidence[Bars]):
 
     def _values(self, policy: Policy) -> tuple[float, ...]:
         return take(policy.setting.identification, policy.identification.defaults)
+
+
+def _named(given: str | Policy, rule: str) -> tuple[str, str, str]:
+    """The name of a policy, its sampling rule, and its identification rule: `rule` if it names none."""
+    text = given.name if isinstance(given, Policy) else str(given)
+    sampling, identification = (*_PLUS.split(text, maxsplit=1), rule)[:2]
+    return text, sampling, identification
+
+
+def _refuse_model(policy: Policy, does: str) -> None:
+    if policy.model is not None:
+        raise UnsoundPairing(
+            f"{policy.name} has a model of the arms' means, but this campaign {does}. Name a policy without a model."
+        )
 
 
 def _graded(rewards: Rewards) -> GradedCases:
