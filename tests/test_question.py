@@ -78,7 +78,7 @@ def test_an_estimate_is_a_mean_or_a_difference_of_means() -> None:
         ({"threshold": "high"}, "threshold must be a number"),
         ({"control": "now", "margin": 1.0}, "strictly between -1 and 1"),
         ({"control": "now", "margin": float("nan")}, "strictly between -1 and 1"),
-        ({"threshold": 0.5, "question": Threshold(0.5)}, "whole question"),
+        ({"threshold": 0.5, "question": Threshold(0.5)}, "complete question"),
     ],
 )
 def test_arguments_that_make_no_question_are_refused(given: dict[str, Any], fault: str) -> None:
@@ -95,7 +95,7 @@ def test_json_without_exactly_one_question_is_refused(content: dict[str, Any]) -
 def test_a_control_must_be_one_of_several_arms_without_a_weight() -> None:
     with pytest.raises(UnknownName):
         Control("noww").check(["now", "new"], [])
-    with pytest.raises(InvalidValue, match="no arm but the control"):
+    with pytest.raises(InvalidValue, match="no arm besides the control"):
         Control("now").check(["now"], [])
     with pytest.raises(InvalidValue, match="weight"):
         Control("now").check(["now", "new"], ["now"])

@@ -195,7 +195,7 @@ def test_one_arm_is_enough(tmp_path: Path) -> None:
 
 TABLES = {
     "cut in a row": ("arm,mean\nred,0.1\nblu", "row 2"),
-    "no rows": ("arm,mean\n", "a header and no rows"),
+    "no rows": ("arm,mean\n", "a header without rows"),
     "empty": ("", "arm and mean"),
     "nan": ("arm,mean\nred,0.1\nblue,nan\n", "nan"),
     "out of range": ("arm,mean\nred,1.1\n", "between 0 and 1; got 1.1"),

@@ -136,8 +136,8 @@ def test_learns_from_the_totals_of_a_log(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("kano-1", "--from-table", "x.csv"), "give either kano-1 or --from-table x.csv"),
-        (("--from-table", "x.csv"), "has no threshold of its own"),
-        (("x.csv",), "has no threshold of its own"),
+        (("--from-table", "x.csv"), "has no default threshold"),
+        (("x.csv",), "has no default threshold"),
         (("x.csv", "--threshold", "0.5"), "there is no such file"),
         ((), "or a LOG"),
         (("kano-1", "--arm", "a"), "belongs to a LOG"),

@@ -162,4 +162,4 @@ def test_a_ledger_keeps_the_order_of_the_draws(tmp_path: Path) -> None:
 def test_an_order_states_what_it_needs() -> None:
     columns = {"arm": ["a"] * 30, "reward": [1.0] * 30, "day": [j // 10 for j in range(30)]}
     found = judge(columns, threshold=0.3, order="day")
-    assert any("every look had all rows of its last one" in each for each in found.conditions)
+    assert any("every look had all rows of its last value" in each for each in found.conditions)
