@@ -133,7 +133,7 @@ def test_budget_below_the_bound_is_told() -> None:
     assert made.lower_bound > 30_000
     assert made.asked.rounds is None
     assert made.asked.decided.mean < 1.0
-    assert "no policy that keeps delta = 0.05 decides all 20 arms in 30,000 rounds" in made.notes[0]
+    assert "no policy with delta = 0.05 decides all 20 arms in 30,000 rounds" in made.notes[0]
     # at 3,799 pulls for a good arm and 4,481 for a bad one (the lower bounds), the 7 cheapest arms fit
     assert "At best the budget pays for the 7 easiest" in made.notes[0]
 
@@ -494,7 +494,7 @@ def test_money_ends_a_campaign_whose_next_sample_is_too_dear() -> None:
     assert made.alternatives[-1].words == "budget 300"
     nothing = plan(threshold=0.5, arms=4, gap=0.3, cost=[1, 2, 3, 4], budget=9)
     assert nothing.asked is None
-    assert "a budget of 9 is too small: it takes 10 to pull each of the 4 arms once" in str(nothing)
+    assert "a budget of 9 is too small: 10 are needed to pull each of the 4 arms once" in str(nothing)
 
 
 def test_costs_go_with_a_control_and_with_a_test_set() -> None:
@@ -514,7 +514,7 @@ def test_costs_go_with_a_control_and_with_a_test_set() -> None:
     [
         ({"threshold": 0.5}, InvalidValue, "give only one of `threshold`, `control` and `bars`"),
         ({"cases": 10}, InvalidValue, "Leave `cases` out"),
-        ({"prior": "beta:1,2"}, InvalidValue, "a prior for each metric, like 'correct=beta:2,2; slow=beta:2,2'"),
+        ({"prior": "beta:1,2"}, InvalidValue, "a prior for each metric, such as 'correct=beta:2,2; slow=beta:2,2'"),
         ({"prior": {"correct": "beta:1,2"}}, InvalidValue, "the prior of the metric 'slow' is missing"),
         ({"gap": {"corect": 0.1}}, InvalidValue, "Did you mean 'correct'"),
         ({"gap": 0.09}, InvalidValue, "the gap of 'slow' must be positive"),

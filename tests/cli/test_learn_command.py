@@ -140,7 +140,7 @@ def test_learns_from_the_totals_of_a_log(tmp_path: Path) -> None:
         (("x.csv",), "has no default threshold"),
         (("x.csv", "--threshold", "0.5"), "there is no such file"),
         ((), "or a LOG"),
-        (("kano-1", "--arm", "a"), "belongs to a LOG"),
+        (("kano-1", "--arm", "a"), "requires a LOG"),
         (("x.csv", "--threshold", "0.5", "--rewards", "nonnegative"), "there is no such file"),
         (("kano-1", "--out", "policy.txt"), "must end in .json"),
         (("kano-1", "--out", "nowhere/policy.json"), "does not exist"),

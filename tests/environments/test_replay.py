@@ -97,7 +97,7 @@ def test_scale_maps_rewards_and_threshold() -> None:
     found = replay(stars, threshold=3.0, arm="movie", reward="stars", low=1, high=5)
     assert means_of(found) == {"x": 0.5, "y": 0.25}
     assert found.threshold == 0.5
-    with pytest.raises(UnreadableTable, match=r"reward in row 2 is 5, outside of \[0, 1\].*low and high"):
+    with pytest.raises(UnreadableTable, match=r"reward in row 2 is 5, outside \[0, 1\].*low and high"):
         replay(stars, threshold=0.5, arm="movie", reward="stars")
     with pytest.raises(InvalidValue, match="low must be less than high"):
         replay(stars, threshold=0.5, arm="movie", reward="stars", low=5, high=1)

@@ -59,7 +59,9 @@ def test_a_part_of_it_is_judged_without_replacement() -> None:
 
 def test_the_size_of_the_set_is_asked_for_where_it_can_not_be_known() -> None:
     """Arms with as many cases each, but different ones, do not make up a whole set."""
-    with pytest.raises(InvalidValue, match=r"has results on 100 of the \d+ cases in the log. Say how many"):
+    with pytest.raises(
+        InvalidValue, match=r"has results on 100 of the \d+ cases in the log. Give the size of the test set"
+    ):
         judged(log(kept=100))
     with pytest.raises(InvalidValue, match="has 200 different cases, more than the 150 of the test set"):
         judged(log(), cases=150)

@@ -20,7 +20,7 @@ REFUSED = {
         "the first line looks like data (a, 1)",
         "Add a header",
     ),
-    "ragged": ("arm,reward\na,1\nb,0,3\n", [], "line 3 has 3 columns, and the header has 2", "in double quotes"),
+    "ragged": ("arm,reward\na,1\nb,0,3\n", [], "line 3 has 3 columns, but the header has 2", "in double quotes"),
     "where": ("arm,reward\na,1\n", ["--where", "rewrd === 1"], "--where", "is not a condition in SQL"),
     "negative": (
         "arm,reward\na,-3\nb,5\n",

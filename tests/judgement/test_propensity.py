@@ -195,7 +195,7 @@ def test_sql_and_frames_weigh_alike(log: pl.DataFrame, tmp_path: object) -> None
         (0.5, {}, "self-normalised weights have no certificate"),
         (0.5, {"cap": 0.5}, "at least 1"),
         (0.5, {"cap": 5, "rewards": "gaussian:1"}, "needs bounded rewards"),
-        (0.5, {"cap": 5, "rule": "hoeffding"}, "weighted rewards are judged by gap-mixture only"),
+        (0.5, {"cap": 5, "rule": "hoeffding"}, "weighted rewards are judged only by gap-mixture"),
     ],
 )
 def test_what_is_refused(change: float, options: dict[str, object], message: str) -> None:

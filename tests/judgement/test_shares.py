@@ -255,7 +255,7 @@ def test_a_ledger_refuses_another_window_or_test_set(tmp_path: Path) -> None:
 
 def test_a_look_that_fails_writes_nothing(tmp_path: Path) -> None:
     log = {"arm": ["a", "b"], "reward": [1, 0], "at": [1.0, None]}
-    with pytest.raises(GoodarmError, match="no place in the order"):
+    with pytest.raises(GoodarmError, match="so their place in the order is unknown"):
         goodarm.judge(log, threshold=0.5, order="at", ledger=tmp_path / "looks.json")
     assert not (tmp_path / "looks.json").exists()
 

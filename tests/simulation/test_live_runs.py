@@ -270,7 +270,7 @@ def test_the_fingerprint_knows_metrics_and_bars() -> None:
         (lambda: table({"arm": ["a"], "mean": [0.5]}), InvalidValue, "neither"),
         (lambda: replay({"arm": ["a"], "reward": [0.5]}, 0.5, bars=BARS), InvalidValue, "both"),
         (lambda: replay({"arm": ["a"], "correct": [0.5], "slow": [0]}, bars=BARS, high=5), InvalidValue, "low, high"),
-        (lambda: find_environment("matrix:a.csv", bars=BARS), InvalidValue, "no metrics"),
+        (lambda: find_environment("matrix:a.csv", bars=BARS), InvalidValue, "not several metrics"),
         (lambda: simulate(POLICY, FOUR, bars=BARS), InvalidValue, "one number per pull"),
         (lambda: simulate("value", PROMPTS), UnsoundPairing, "totals"),
         (lambda: simulate("thompson+gap-mixture", FOUR, cost=[1, 2, 3, 4]), InvalidValue, "no index"),

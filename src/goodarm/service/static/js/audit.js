@@ -1,4 +1,4 @@
-/** The audit of a verdict: everything that it rests on, as the journal has it, in groups and with plainer words. */
+/** The audit of a verdict: the journal's data behind it, in groups and plain words. */
 import { h } from "./dom.js";
 import { count, decimal, fullTime, metricWords } from "./format.js";
 
@@ -59,7 +59,7 @@ function written(key, value, scale) {
   );
 }
 
-/** One group; what no group names belongs to the last. @param {string} title @param {Record<string, unknown>} facts @param {Scale} scale */
+/** One group; fields without a group belong to the last one. @param {string} title @param {Record<string, unknown>} facts @param {Scale} scale */
 function group(title, facts, scale) {
   const known = GROUPS[title] ?? {};
   const named = new Set(Object.values(GROUPS).flatMap((each) => Object.keys(each)));

@@ -1,4 +1,4 @@
-/** The strip of good, undecided and bad arms, and the headline in words; the same in the list and on the page. */
+/** The strip of good, undecided and bad arms, and the headline in words, shared by the list and the page. */
 import { h, s } from "./dom.js";
 import { count, counted, dayOf, decimal, evidence, fullTime, GLYPH, percent, scaleOf } from "./format.js";
 
@@ -7,10 +7,10 @@ import { count, counted, dayOf, decimal, evidence, fullTime, GLYPH, percent, sca
 /** A text from the metadata; anything else is left out. @param {unknown} value */
 const text = (value) => (typeof value === "string" ? value.trim() : "");
 
-/** What people call the campaign. @param {Summary} of */
+/** The campaign's title. @param {Summary} of */
 export const titleOf = (of) => text(of.metadata?.title) || of.name;
 
-/** What is measured, the bar, the allowed error, since when and by whom. @param {Summary} of */
+/** The measured quantity, the bar, the allowed error, the start, and the creator. @param {Summary} of */
 export function terms(of) {
   const scale = scaleOf(of);
   const measured = text(of.metadata?.measured) || "mean reward";
@@ -62,26 +62,26 @@ export function headline(of) {
   );
 }
 
-/** " undecided", and where arms were withdrawn ", 3 retired". @param {Summary} of */
+/** " undecided", followed by ", 3 retired" if arms were retired. @param {Summary} of */
 const rest = (of) => {
   const retired = of.arms - of.good - of.bad - of.open;
   return retired > 0 ? ` undecided, ${count(retired)} retired` : " undecided";
 };
 
-/** What it took and will take. @param {Summary} of @param {import("./forecast.js").Forecast} forecast */
+/** Samples so far and samples to come. @param {Summary} of @param {import("./forecast.js").Forecast} forecast */
 export function effort(of, forecast) {
   const left = clauses(of).slice(1, -1);
   const said = left.map((clause) => (LEFT.test(clause) && forecast.samples ? `${forecast.samples} to finish` : clause));
   const spent = of.budget && !of.tally?.used_up ? [`${decimal(of.spent ?? 0)} of the budget of ${decimal(of.budget)} spent`] : [];
   return `${[`${counted(of.told, "sample")} so far`, ...spent, ...said].join("; ")}.`;
 }
-/** The clauses of the server's sentence; a remark on "below" belongs to the promise. @param {Summary} of */
+/** The clauses of the server's sentence; a remark on "below" belongs to the guarantee. @param {Summary} of */
 const clauses = (of) => of.sentence.split(/; (?!below is )/);
 const LEFT = / more samples to finish$/; // numbers that are written anew
 
 /**
- * What it took, what it will take, and what is promised. The sentence is the server's: figures; what is left; promise.
- * Only its numbers are written anew, in the reader's locale.
+ * Samples so far, samples to come, and the guarantee. The server's sentence has figures, remaining samples, guarantee.
+ * Only its numbers are rewritten in the reader's locale.
  * @param {Summary} of @param {import("./forecast.js").Forecast} forecast
  */
 export function subline(of, forecast) {
@@ -89,7 +89,7 @@ export function subline(of, forecast) {
   return `${effort(of, forecast)} ${promise[0]?.toUpperCase() ?? ""}${promise.slice(1)}.`;
 }
 
-/** The bounds that the policy has learned so far; nothing for a policy that learns none. @param {{bounds?: import("./types.js").Bounds}} of */
+/** The bounds that the policy has learned so far; empty for other policies. @param {{bounds?: import("./types.js").Bounds}} of */
 export function learned({ bounds }) {
   if (!bounds?.learned || bounds.beta === null) return [];
   const deciding = bounds.alpha === null ? "" : `, alpha = ${evidence(bounds.alpha)} for deciding`;

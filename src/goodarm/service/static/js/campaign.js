@@ -1,4 +1,4 @@
-/** One campaign: its title, the headline in words, what to do now, every arm against the bar, and the table. */
+/** One campaign: its title, the headline in words, the next step, every arm against the bar, and the table. */
 import { get, post, url } from "./api.js";
 import { headline, learned, strip, subline, terms, titleOf } from "./bar.js";
 import { connect } from "./connect.js";
@@ -29,7 +29,7 @@ const armHref = (name, row) => `#/campaign/${encodeURIComponent(name)}/arm/${enc
 const OLDEST = 1_000; // waiting tickets that are looked at
 const narrow = matchMedia("(max-width: 48rem)");
 
-/** "live", or since when what you see is old. @param {import("./live.js").State} state */
+/** "live", or the time of the last update. @param {import("./live.js").State} state */
 export function showLive({ live, since }) {
   const box = byId("live");
   box.className = live ? "live on" : "live off";
@@ -76,7 +76,7 @@ function estimated(summary) {
   return forecast;
 }
 
-/** The title, what is asked, the headline, what it took and will take, and the strip. @param {Summary} summary @param {Forecast} forecast */
+/** The title, the question, the headline, samples so far and to come, and the strip. @param {Summary} summary @param {Forecast} forecast */
 const words = (summary, forecast) => [
   h("h1", {}, h("bdi", {}, titleOf(summary))),
   terms(summary),
@@ -214,7 +214,7 @@ class CampaignPage {
     this.timer ||= window.setTimeout(() => this.draw(), REDRAW);
   }
 
-  /** Which tickets are out, and since when. */
+  /** The outstanding tickets and their age. */
   async lookAtWaiting() {
     if (!this.summary.pending) return;
     const found = await get(url(this.summary.name, `/waiting?limit=${OLDEST}`)).catch(() => null);
@@ -266,7 +266,7 @@ class CampaignPage {
       );
   }
 
-  /** The control's own mean, and how it is compared on a fixed test set. @param {Row} control */
+  /** The control's own mean, and the comparison on a fixed test set. @param {Row} control */
   controlWords(control) {
     const id = nameOf(control) === control.arm ? control.arm : `${control.arm}, ${nameOf(control)}`;
     const words = `◆ Control ${id}: ${this.scale.own(control.own_mean)} after ${counted(control.pulls, "sample")}.`;
@@ -277,7 +277,7 @@ class CampaignPage {
     return domain([...this.rows.values()], this.summary.threshold, this.scale.bounded, true);
   }
 
-  /** Filter and sort anew. */
+  /** Filter and sort again. */
   order() {
     this.ordered = performance.now();
     this.shown = this.selection.of([...this.rows.values()]);

@@ -1,4 +1,4 @@
-/** The list of campaigns, with progress at a glance, and the door for newcomers. */
+/** The list of campaigns with their progress, and an introduction for newcomers. */
 import { get } from "./api.js";
 import { effort, headline, strip, titleOf } from "./bar.js";
 import { h, say } from "./dom.js";
@@ -11,7 +11,7 @@ import { simulatedBy, startSimulation } from "./simulate.js";
 const EVERY = 3_000;
 const FEW = 4; // campaigns that need no search
 
-/** The one word that says most about a campaign. @param {Summary} of @returns {[string, string]} class and text */
+/** The most important fact about a campaign. @param {Summary} of @returns {[string, string]} class and text */
 function status(of) {
   const overdue = of.tally?.overdue ?? 0;
   if (of.ended) return ["", "ended"];

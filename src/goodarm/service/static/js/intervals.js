@@ -1,4 +1,4 @@
-/** Every arm as an interval against the bar, sorted by mean: hovering or arrow keys show which arm it is, dragging zooms. */
+/** Every arm as an interval against the bar, sorted by mean: hovering or arrow keys name the arm, dragging zooms. */
 import { axis, axisWidth, chart, fitting, level, rem } from "./chart.js";
 import { clipped, domain } from "./domain.js";
 import { h, say } from "./dom.js";
@@ -15,7 +15,7 @@ const LOST = 0.1; // share of decided arms below which they are shown alone at f
 const collator = new Intl.Collator(undefined, { numeric: true });
 const GROUP = { good: 0, open: 1, bad: 2 };
 
-/** In the order of the chart: good arms, then undecided, then bad ones, each by mean. @param {Row[]} rows */
+/** The chart's order: good arms, then undecided, then bad ones, each by mean. @param {Row[]} rows */
 export const ranked = (rows) =>
   rows.sort(
     (a, b) =>
@@ -55,7 +55,7 @@ function tipLines(row, scale) {
   ];
 }
 
-/** Which intervals are cut off, and how far they reach. @param {Row[]} rows @param {[number, number]} range @param {Scale} scale */
+/** The intervals that are cut off, and their extent. @param {Row[]} rows @param {[number, number]} range @param {Scale} scale */
 function goesOn(rows, range, scale) {
   const { above, below, highest, lowest } = clipped(rows, range);
   const parts = [
@@ -155,7 +155,7 @@ export class IntervalChart {
     };
   }
 
-  /** What stands under the arms: their names where there is room, otherwise their rank. @param {import("./chart.js").Plot} u @param {number[]} splits */
+  /** Labels under the arms: their names if there is room, otherwise their ranks. @param {import("./chart.js").Plot} u @param {number[]} splits */
   under(u, splits) {
     const [from, to] = this.span();
     const room = u.bbox.width / devicePixelRatio / (to - from);
@@ -222,7 +222,7 @@ export class IntervalChart {
     this.refresh();
   }
 
-  /** Undecided arms leave the chart, or come back. */
+  /** Hide or show undecided arms. */
   onlyDecided() {
     this.decided = !this.decided;
     this.asked = true;
@@ -323,7 +323,7 @@ export class IntervalChart {
     this.refresh();
   }
 
-  /** Arms that the search leaves out turn pale. @param {(row: Row) => boolean} faded */
+  /** Arms outside the search turn pale. @param {(row: Row) => boolean} faded */
   fade(faded) {
     this.faded = faded;
     this.made.plot()?.redraw(false);

@@ -66,7 +66,7 @@ function triangle(ctx, x, y, r, up) {
 /** @typedef {(value: number) => number} Place */
 /** @typedef {{x: Place, y: Place, step: number, first: number, last: number}} Frame */
 
-/** Where things lie, and which ranks are in sight. @param {Plot} u @param {number} many @returns {Frame} */
+/** Positions and visible ranks. @param {Plot} u @param {number} many @returns {Frame} */
 function frame(u, many) {
   const [x0, y0] = [u.valToPos(0, "x", true), u.valToPos(0, "y", true)];
   const [step, slope] = [u.valToPos(1, "x", true) - x0, u.valToPos(1, "y", true) - y0];
@@ -101,7 +101,7 @@ export function paintIntervals(u, { rows, faded, range, scale }) {
   ctx.restore();
 }
 
-/** How strong to paint an undecided interval. @param {number} height @param {number} tall of the chart @param {number} least */
+/** Opacity of an undecided interval. @param {number} height @param {number} tall of the chart @param {number} least */
 const ink = (height, tall, least) => Math.max(least, Math.min(1, (TALL * tall) / Math.max(height, 1)));
 
 /**
@@ -207,7 +207,7 @@ function paintMeans(ctx, { x, y, step, first, last }, rows) {
 }
 
 /**
- * An arrow with a stem, which can't be taken for the triangle of a verdict.
+ * An arrow with a stem, which can't be confused with the triangle of a verdict.
  * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} r @param {1 | -1} up
  */
 function arrow(ctx, x, y, r, up) {
@@ -227,7 +227,7 @@ function arrow(ctx, x, y, r, up) {
 }
 
 /**
- * Intervals that go on beyond the edge: an arrow, and where it reaches if there is room to write that.
+ * Intervals that extend beyond the edge: an arrow, and the end of the interval if there is room.
  * @param {Plot} u @param {Frame} at @param {Row[]} rows @param {[number, number]} range
  * @param {import("./intervals.js").Scale} scale
  */
