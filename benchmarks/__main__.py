@@ -52,6 +52,7 @@ BENCHMARKS = {
     "units": "benchmarks.units",
     "pending": "benchmarks.pending",
     "pruners": "benchmarks.pruners",
+    "rivals": "benchmarks.rivals",
     "forecasts": "benchmarks.forecasts",
     "worth": "benchmarks.worth",
     "dashboard": "benchmarks.dashboard",

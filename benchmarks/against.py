@@ -28,7 +28,8 @@ SLOWER = Target(at_most=1.05)
 UNITS = {"ns", "µs", "ms", "s", "seconds"}
 NOTE = (
     "Medians of the turns. The last ratio is the median over the turns of this version's time divided by the other's. "
-    "Rows of other programs (C, Optuna, SQLite) are a control. If their ratio differs from 1, the machine caused it."
+    "Rows of other programs (C, Optuna, SQLite) are a control. If their ratio differs from 1, the machine caused it. "
+    "Times on the wall have no target, since they include waiting for the disk and for other programs."
 )
 
 Times = dict[tuple[str, str], float]
@@ -128,7 +129,10 @@ def is_time(name: str) -> bool:
 
 
 def compared(name: str, ours: list[Times], theirs: list[Times]) -> list[Row]:
-    """One row per time. A time that a version doesn't have in every turn is left empty and not compared."""
+    """One row per time. A time that a version doesn't have in every turn is left empty and not compared.
+
+    Times on the wall are not judged.
+    """
     rows = []
     for label, column in dict.fromkeys(key for run in (*ours, *theirs) for key in run):
         found = [[run[label, column] for run in runs if (label, column) in run] for runs in (ours, theirs)]
@@ -136,7 +140,8 @@ def compared(name: str, ours: list[Times], theirs: list[Times]) -> list[Row]:
         what = f"{label}: {column}"
         cells = {"section": name, "row": what, "this version": medians[0], "the other": medians[1]}
         ratio = median(a / b for a, b in zip(*found, strict=True)) if None not in medians else None
-        rows.append(Row(cells, ratio, SLOWER if ratio is not None else None))
+        judged = ratio is not None and "wall" not in column
+        rows.append(Row(cells, ratio, SLOWER if judged else None))
     return rows
 
 

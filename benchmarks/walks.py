@@ -1,7 +1,8 @@
-"""Count the functions and files of goodarm that four typical calls pass through: `python -m benchmarks.walks`.
+"""Count the functions and files of goodarm that five typical calls pass through: `python -m benchmarks.walks`.
 
-A simulated round, a told reward, the same reward over HTTP, and a log, as docs/architecture.md describes them. Each is
-called once before, so that imports, caches and compilation do not count, and then counted by a profile of all threads.
+A simulated round, a told reward, the same reward over HTTP, the same until an open page has it, and a log, as
+docs/architecture.md describes them. Each is called before, so that imports, caches and compilation do not count, and
+then counted by a profile of all threads.
 The simulated round is played as plain Python, since a profile does not see into compiled code.
 """
 
@@ -12,7 +13,7 @@ import json
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
@@ -36,6 +37,10 @@ CALLS = 3
 """Number of calls; the smallest count is reported, since other tasks of a service may run during a call."""
 WARM = 20_100
 """Number of rewards after which all rules are compiled, also if the disk has no compiled code yet."""
+WARM_OVER_HTTP = 50
+"""Number of rewards that are told to the service first."""
+POLL = 0.05
+"""Seconds between two looks of the server for changes, while a page is open."""
 found: set[tuple[str, int, str]] = set()
 """Functions of goodarm that were called by any thread: file, line, name."""
 
@@ -83,33 +88,55 @@ def told_reward() -> Callable[[], Any]:
     return lambda: campaign.tell(next(tickets), 0.5)
 
 
-def told_over_http() -> Callable[[], Any]:
-    """The same reward as a POST to the service, from the request to its answer; without a socket."""
-    from goodarm.service.app import make
-    from goodarm.service.settings import Settings
+class Served:
+    """The service for a campaign, without a socket; with `page`, one open page follows the campaign's events."""
 
-    folder = tempfile.TemporaryDirectory()
-    store = f"sqlite:///{folder.name}/walk.db"
-    with Campaign.create(store, "walk", ["a", "b", "c"], threshold=0.5) as campaign:
-        tickets = iter(campaign.ask(60))
-    threading.setprofile(note)  # for the threads that the service starts
-    app, loop = make(Settings(store, update_every=3600.0)), asyncio.new_event_loop()
-    running = app.router.lifespan_context(app)
-    loop.run_until_complete(running.__aenter__())
-    threading.setprofile(None)  # type: ignore[arg-type]  # None ends it
+    def __init__(self, page: bool = False) -> None:
+        from goodarm.service.app import make
+        from goodarm.service.settings import Settings
 
-    def close() -> None:
-        loop.run_until_complete(running.__aexit__(None, None, None))
-        loop.close()
-        folder.cleanup()
+        folder = tempfile.TemporaryDirectory()
+        store = f"sqlite:///{folder.name}/walk.db"
+        with Campaign.create(store, "walk", ["a", "b", "c"], threshold=0.5) as campaign:
+            self.tickets = iter(campaign.ask(60))
+        threading.setprofile(note)  # for the threads that the service starts
+        self.app = make(Settings(store, update_every=POLL if page else 3600.0))
+        self.loop = asyncio.new_event_loop()
+        running = self.app.router.lifespan_context(self.app)
+        self.loop.run_until_complete(running.__aenter__())
+        threading.setprofile(None)  # type: ignore[arg-type]  # None ends it
+        self.events: asyncio.Queue[bytes] = asyncio.Queue()
+        follower: asyncio.Task[None] | None = None
 
-    async def post(body: bytes) -> int:
+        def close() -> None:
+            if follower is not None:
+                follower.cancel()
+                self.loop.run_until_complete(asyncio.wait([follower]))
+            self.loop.run_until_complete(running.__aexit__(None, None, None))
+            self.loop.close()
+            folder.cleanup()
+
+        ENDINGS.callback(close)
+        for _ in range(WARM_OVER_HTTP):
+            self.tell()
+        if page:
+            follower = self.loop.create_task(self.follow())
+            self.loop.run_until_complete(self.opened())
+
+    async def request(self, method: str, path: str, body: bytes, send: Callable[[Any], Awaitable[None]]) -> None:
+        """Call the application as a server does."""
         headers = {"host": "127.0.0.1:8000", "content-type": "application/json", "content-length": str(len(body))}
+        whole = f"/api/v1/campaigns/walk/{path}"
+        parts = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive() -> Any:
+            return parts.pop() if parts else await asyncio.get_running_loop().create_future()
+
         scope = {
             "type": "http",
-            "method": "POST",
-            "path": "/api/v1/campaigns/walk/tell",
-            "raw_path": b"/api/v1/campaigns/walk/tell",
+            "method": method,
+            "path": whole,
+            "raw_path": whole.encode(),
             "query_string": b"",
             "root_path": "",
             "http_version": "1.1",
@@ -118,27 +145,49 @@ def told_over_http() -> Callable[[], Any]:
             "client": ("127.0.0.1", 50_000),
             "server": ("127.0.0.1", 8000),
         }
-        answers: list[Any] = []
+        await self.app(scope, receive, send)
 
-        async def receive() -> Any:
-            return {"type": "http.request", "body": body, "more_body": False}
+    def tell(self) -> None:
+        """Send a reward and receive the answer."""
+        answers: list[Any] = []
 
         async def send(message: Any) -> None:
             answers.append(message)
 
-        await app(scope, receive, send)
-        return int(answers[0]["status"])
+        body = json.dumps({"ticket": next(self.tickets).ticket, "reward": 0.5}).encode()
+        self.loop.run_until_complete(self.request("POST", "tell", body, send))
+        if answers[0]["status"] != 200:
+            raise SystemExit(f"the service answered {answers[0]['status']}")
 
-    def tell() -> None:
-        body = json.dumps({"ticket": next(tickets).ticket, "reward": 0.5}).encode()
-        status = loop.run_until_complete(post(body))
-        if status != 200:
-            raise SystemExit(f"the service answered {status}")
+    async def follow(self) -> None:
+        """Follow the events as an open page does."""
 
-    ENDINGS.callback(close)
-    for _ in range(55):
-        tell()
-    return tell
+        async def send(message: Any) -> None:
+            if message.get("body", b"").startswith(b"event: change"):
+                self.events.put_nowait(message["body"])
+
+        await self.request("GET", "events", b"", send)
+
+    async def opened(self) -> None:
+        """Wait until the page has every arm, and the server the forecast that it renews from time to time."""
+        await self.events.get()
+        while await self.app.state.desk.read("walk", lambda campaign: campaign.estimate_due() is not None):
+            await asyncio.sleep(POLL)
+
+    def tell_and_see(self) -> None:
+        """Send a reward and wait until the page has received the change."""
+        self.tell()
+        self.loop.run_until_complete(self.events.get())
+
+
+def told_over_http() -> Callable[[], Any]:
+    """The same reward as a POST to the service, from the request to its answer."""
+    return Served().tell
+
+
+def told_to_a_page() -> Callable[[], Any]:
+    """The same until the server has sent the change to an open page."""
+    return Served(page=True).tell_and_see
 
 
 def log() -> Callable[[], Any]:
@@ -156,6 +205,7 @@ WALKS = {
     "a simulated round": simulated_round,
     "a told reward": told_reward,
     "the same over HTTP": told_over_http,
+    "until a page has it": told_to_a_page,
     "a log": log,
 }
 

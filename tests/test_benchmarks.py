@@ -42,6 +42,13 @@ def test_every_mark_in_a_document_belongs_to_a_benchmark_that_is_renewed(command
     assert set(command.LONG) <= {name for names in command.PAGES.values() for name in names}
 
 
+def test_the_architecture_lists_every_walk_that_is_counted(command: Any) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("walk                 functions  files\n")[2].partition("```")[0]
+    rows = re.findall(r"^(.+?) +(\d+) +(\d+)$", table, re.MULTILINE)
+    assert [name for name, _, _ in rows] == list(import_module("benchmarks.walks").WALKS)
+
+
 def test_a_busy_machine_is_refused_before_anything_is_measured(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "LOAD_AT_START", 1e9)
     with pytest.raises(SystemExit, match="No document was changed"):
@@ -59,12 +66,13 @@ def test_versions_are_compared_by_label_and_what_is_slower_is_flagged(command: A
     ours, theirs = list[Any](), list[Any]()
 
     def row(policy: str, nanoseconds: float) -> dict[str, Any]:
-        return {"policy": policy, "K": 50, "ns per round": nanoseconds, "ratio": 1.0}
+        return {"policy": policy, "K": 50, "ns per round": nanoseconds, "wall, ns": nanoseconds, "ratio": 1.0}
 
     for ucb, hdoc in ((42.0, 60.0), (44.0, 61.0), (90.0, 62.0)):
         ours.append(against.times_of(section(row("ucb", ucb), row("hdoc", hdoc), row("new", 1.0))))
         theirs.append(against.times_of(section(row("hdoc", hdoc), row("ucb", 40.0))))
-    rows = against.compared("rules", ours, theirs)
+    rows, on_the_wall = [against.compared("rules", ours, theirs)[start::2] for start in (0, 1)]
+    assert [row.verdict for row in on_the_wall] == ["", "", ""]
     assert [(row.cells["row"], row.ratio, row.verdict) for row in rows] == [
         ("ucb, K = 50: ns per round", 1.1, "not met"),
         ("hdoc, K = 50: ns per round", 1.0, "met"),

@@ -135,7 +135,7 @@ def test_budget_below_the_bound_is_told() -> None:
     assert made.asked.decided.mean < 1.0
     assert "no policy with delta = 0.05 decides all 20 arms in 30,000 rounds" in made.notes[0]
     # at 3,799 pulls for a good arm and 4,481 for a bad one (the lower bounds), the 7 cheapest arms fit
-    assert "At best the budget pays for the 7 easiest" in made.notes[0]
+    assert "At best, the budget covers the 7 easiest" in made.notes[0]
 
 
 def test_budget_below_one_pull_an_arm_is_told() -> None:
@@ -367,8 +367,8 @@ def test_a_plan_against_a_control_says_what_the_campaign_takes() -> None:
         ({"control": 0.3, "threshold": 0.5}, "leave `threshold`"),
         ({"control": 1.0}, "strictly between 0 and 1"),
         ({"control": 0.3, "margin": 0.8}, "strictly between 0 and 1"),
-        ({"margin": 0.1, "threshold": 0.5}, "give the bar"),
-        ({}, "give the bar"),
+        ({"margin": 0.1, "threshold": 0.5}, "a margin belongs to a control: name the control too, `control=0.3`"),
+        ({}, "needs a bar: give either a threshold, the bar that a good arm's mean reaches"),
         ({"control": 0.3, "arms": 2000}, "at most 1,000 arms"),
     ],
 )
@@ -512,7 +512,7 @@ def test_costs_go_with_a_control_and_with_a_test_set() -> None:
 @pytest.mark.parametrize(
     ("wish", "error", "message"),
     [
-        ({"threshold": 0.5}, InvalidValue, "give only one of `threshold`, `control` and `bars`"),
+        ({"threshold": 0.5}, InvalidValue, "give one of `threshold`, `control` and `bars`"),
         ({"cases": 10}, InvalidValue, "Leave `cases` out"),
         ({"prior": "beta:1,2"}, InvalidValue, "a prior for each metric, such as 'correct=beta:2,2; slow=beta:2,2'"),
         ({"prior": {"correct": "beta:1,2"}}, InvalidValue, "the prior of the metric 'slow' is missing"),

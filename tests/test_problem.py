@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from goodarm import Bounded, Gaussian, Problem, SubGaussian, bernoulli, beta, environment, gaussian, simulate
+from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import GoodarmError, InvalidValue, UnknownName, UnreadableTable
-from goodarm.problem import bar_at, bar_with
+from goodarm.problem import LARGEST_REWARD, LARGEST_SCALE, LEAST_SCALE, MOST_PULLS, bar_at, bar_with
+from goodarm.rules.identification.normal_mixture import normal_mixture
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.05, 5.0, math.nan, math.inf])
@@ -126,7 +128,7 @@ def test_sums_keep_their_digits_up_to_the_farthest_threshold_that_is_accepted() 
     assert np.abs(near.evidence - far.evidence).max() < 0.01
 
 
-@pytest.mark.parametrize("scale", [1e-101, 5e-324, 1e101, 1e308])
+@pytest.mark.parametrize("scale", [1e-101, 1e-125, 1e-150, 5e-324, 1e101, 1e125, 1e150, 1e308])
 @pytest.mark.parametrize("family", [Gaussian, SubGaussian])
 def test_scales_whose_squares_are_no_floats_are_refused(family: type[SubGaussian], scale: float) -> None:
     with pytest.raises(InvalidValue, match=r"between 1e-100 and 1e\+100.*another unit"):
@@ -137,6 +139,23 @@ def test_every_scale_that_is_accepted_has_a_finite_evidence() -> None:
     for scale in (1e-100, 1.0, 1e100):
         found = Problem(threshold=0.0, arms=2, rewards=Gaussian(scale)).rewards.divergence(scale, 0.0)
         assert found == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("scale", [LEAST_SCALE, 1e-99, 1e-50, 1e50, 1e99, LARGEST_SCALE])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_largest_sum_that_is_accepted_has_a_finite_evidence(scale: float, sign: float) -> None:
+    bar = Problem(threshold=0.0, arms=2, rewards=Gaussian(scale)).bar
+    pulls, total = float(MOST_PULLS), sign * MOST_PULLS * LARGEST_REWARD * scale
+    evidence = evidence_from_totals(normal_mixture, np.array([pulls]), np.array([total]), bar)
+    assert np.isfinite(evidence).all()
+    assert evidence[0 if sign > 0.0 else 1][0] > bar.budget
+
+
+def test_at_larger_scales_the_squares_of_rewards_are_floats_but_not_those_of_sums() -> None:
+    for scale in (1e140, 1e145):
+        assert math.isfinite((LARGEST_REWARD * scale) ** 2)
+        with pytest.raises(OverflowError):
+            (MOST_PULLS * LARGEST_REWARD * scale) ** 2
 
 
 def test_more_pulls_than_can_be_counted_are_refused() -> None:

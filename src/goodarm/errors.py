@@ -147,7 +147,7 @@ class ScaleWarning(UserWarning):
 
 
 class AbandonedTickets(UserWarning):
-    """Tickets have been outstanding for a long time in a campaign without `after`."""
+    """Tickets of a campaign have been pending for a long time, and the campaign has no `after`."""
 
 
 class LogWarning(UserWarning):

@@ -56,7 +56,9 @@ def bar_with(bar: Bar, delta: float, budget: float) -> Bar:
 
 
 LEAST_SCALE, LARGEST_SCALE = 1e-100, 1e100
-"""Range of scales for which the square of a sum of `MOST_PULLS` rewards is a float, even of the largest rewards."""
+"""Range of scales. Rules square sums of rewards. The largest sum, `MOST_PULLS` rewards of `LARGEST_REWARD` scales, is
+1e24 scales, and its square is a float for scales up to 1e130. The square of a scale has all its digits from 1.5e-154.
+The range leaves room for constant factors. At a scale of 1e140, squares of rewards are floats, but not of sums."""
 LEAST_DELTA = 1e-200
 """Minimum of delta, so that K/delta is a float for any number of arms."""
 

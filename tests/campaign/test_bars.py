@@ -74,7 +74,7 @@ def test_verdicts_words_and_rows(campaign: Campaign) -> None:
     for state in rows["fine"].metrics:
         cleared = state["low"] >= state["bar"] if state["at_least"] else state["high"] <= state["bar"]
         assert cleared
-    assert campaign.terms.shown()["question"]["bars"] == [
+    assert campaign.terms.shown().question["bars"] == [
         {"metric": "correct", "at_least": 0.7},
         {"metric": "slow", "at_most": 0.2},
     ]

@@ -70,7 +70,7 @@ def test_a_block_is_no_ticket_and_a_ticket_no_block() -> None:
     block, (ticket,) = campaign.ask_block(10), campaign.ask()
     with pytest.raises(Refused, match="tell_block"):
         campaign.tell(block.ticket, 1.0)
-    with pytest.raises(Refused, match="is not an outstanding block"):
+    with pytest.raises(Refused, match="is not a pending block"):
         campaign.tell_block(ticket.ticket, {"a": (1, 1.0)})
 
 

@@ -9,7 +9,7 @@ from goodarm.errors import Refused
 
 
 def test_a_step_is_answered_again_after_the_campaign_has_ended() -> None:
-    """If not, the ticket would stay outstanding without the caller knowing of it."""
+    """If not, the ticket would stay pending without the caller knowing of it."""
     campaign = Campaign.create("memory:", "c", ["a", "b"], 0.5)
     (ticket,) = campaign.ask()
     following = campaign.step(ticket, 1.0, key="k")

@@ -83,7 +83,7 @@ def test_few_lines_have_the_first_maximum(lines: list[tuple[float, float]], clos
         few_lines.append(kept, arm, mean, slope)
     for arm in list({arm % len(lines) for arm in closed})[1:]:  # one arm stays open
         lines[arm] = (kinetic_tree.CLOSED, 0.0)
-        few_lines.close(kept, arm)
+        few_lines.remove(kept, arm)
     still = max(arm for arm, (mean, _) in enumerate(lines) if mean > kinetic_tree.CLOSED)
     lines[still] = (lines[still][0] + 0.25, lines[still][1])
     few_lines.change(kept, still, *lines[still])

@@ -20,7 +20,22 @@ def judgement():
 def test_to_csv(judgement, tmp_path):
     path = judgement.to_csv(tmp_path / "arms.csv")
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-    assert [(row["arm"], row["verdict"]) for row in rows] == [("a", "good"), ("=b", "bad")]
+    assert [(row["arm"], row["verdict"]) for row in rows] == [("a", "good"), ("'=b", "bad")]
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t"])
+def test_text_never_becomes_a_formula_and_numbers_stay_numbers(tmp_path, start):
+    name = f"{start}1+1"
+    found = goodarm.judge(
+        {"arm": ["-3", name] * 50, "reward": [-2.0, -1.0] * 50}, threshold=-1.5, rewards="bounded:-3,0"
+    )
+    rows = list(csv.DictReader(found.to_csv(tmp_path / "arms.csv").read_text(encoding="utf-8").splitlines()))
+    assert {row["arm"] for row in rows} == {"'-3", f"'{name}"}
+    assert sorted(float(row["mean"]) for row in rows) == pytest.approx([-2.0, -1.0])
+    openpyxl = pytest.importorskip("openpyxl")
+    lines = list(openpyxl.load_workbook(found.to_excel(tmp_path / "arms.xlsx"))["arms"].values)
+    assert {line[0] for line in lines[1:]} == {"'-3", f"'{name}"}
+    assert sorted(line[lines[0].index("mean")] for line in lines[1:]) == pytest.approx([-2.0, -1.0])
 
 
 def test_to_excel_has_the_sentence_and_no_formula(judgement, tmp_path):

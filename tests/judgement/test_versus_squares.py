@@ -15,6 +15,7 @@ import goodarm
 from goodarm.judgement.decide import Decided
 from goodarm.judgement.options import LogOptions
 from goodarm.judgement.versus import decide_by_squares, rewards_for_lifts
+from goodarm.question import Control
 from goodarm.rules.identification import versus_squares
 from goodarm.rules.identification.versus_squares import (
     BETS,
@@ -171,7 +172,7 @@ def test_needs_and_extremes() -> None:
 
 
 def decided(arms: Moments, control: Moments, count: int) -> Decided:
-    return decide_by_squares(LogOptions(versus="now"), arms, control, count)
+    return decide_by_squares(LogOptions(Control("now")), arms, control, count)
 
 
 def test_the_rows_needed_grow_as_one_over_the_squared_difference_and_end_in_noise() -> None:

@@ -402,7 +402,7 @@ def test_a_plan_with_costs_and_several_bars(server: InProcess) -> None:
     spread = server.call("POST", "/api/v1/plan", several).json
     assert spread["guess"] == "correct: means drawn from Beta(9, 1); slow: means drawn from Beta(1, 11.5)"
     for more, message in (
-        ({"threshold": 0.5}, "each is a complete question"),
+        ({"threshold": 0.5}, "each is a whole question"),
         ({"gap": {"corect": 0.1}}, "Did you mean 'correct'?"),
         ({"bars": "correct"}, "can't read the bar"),
     ):

@@ -345,7 +345,7 @@ def test_every_kind_of_test_set_at_a_server(server: Server, more: dict[str, Any]
             found.append({row.arm: row.sign for row in rows})
             assert campaign.terms.repeats == more.get("repeats", 1)
             assert campaign.terms.arms[0].scores == ("91" * 15 if "scores" in more else None)
-            assert campaign.terms.shown()["cases"] == 30
+            assert campaign.terms.shown().cases == 30
             assert campaign.check().ok
     assert found[0] == found[1] == {"a": 1, "b": 0 if "control" in more else 1, "c": -1}
 

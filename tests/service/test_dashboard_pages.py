@@ -181,24 +181,24 @@ def test_a_page_that_is_not_there_leads_back(address: str, new_page: NewPage) ->
     expect(page.get_by_role("link", name="New campaign")).to_have_class("button main")
 
 
-def test_waiting_tickets_are_said(address: str, new_page: NewPage) -> None:
+def test_pending_tickets_are_said(address: str, new_page: NewPage) -> None:
     page = new_page()
     shown(page, f"{address}/{FEW_CAMPAIGN}")
-    expect(page.get_by_label("Waiting tickets")).to_contain_text(re.compile("3 tickets on . arms? "))
+    expect(page.get_by_label("Pending tickets")).to_contain_text(re.compile("3 tickets on . arms? "))
     expect(page.get_by_label("Arms with the oldest tickets").get_by_role("listitem").first).to_contain_text(
         "Arm number"
     )
     page.goto(address)
-    expect(page.get_by_text("3 tickets waiting")).to_be_visible()
+    expect(page.get_by_text("3 tickets pending")).to_be_visible()
 
 
 def test_tickets_that_are_overdue_are_listed_with_their_age(address: str, new_page: NewPage) -> None:
     page = new_page()
     shown(page, f"{address}/{MEASURED}")
-    waiting = page.get_by_label("Waiting tickets")
-    expect(waiting).to_contain_text("4 tickets on 1 arm not told yet. Until then later rewards of the same arm wait")
-    expect(waiting).to_contain_text("4 overdue")
-    expect(waiting.get_by_role("listitem")).to_contain_text(re.compile(r"m1.* 4overdue\d+[smhd]"))
+    pending = page.get_by_label("Pending tickets")
+    expect(pending).to_contain_text("4 tickets on 1 arm not told yet. Until then later rewards of the same arm wait")
+    expect(pending).to_contain_text("4 overdue")
+    expect(pending.get_by_role("listitem")).to_contain_text(re.compile(r"m1.* 4overdue\d+[smhd]"))
 
 
 def test_measurements_have_a_plan_one_number_of_digits_and_a_way(address: str, new_page: NewPage) -> None:

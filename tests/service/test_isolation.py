@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import json
 import os
 import signal
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi import Request
-from in_process import in_process
+from in_process import InProcess, in_process
 from servers import PostgresqlServer, postgresql
 from serving import events, make_token, path_of, serving
 from test_limits import create
 
 from goodarm.campaign import Campaign, open_store
-from goodarm.campaign.stores import file_lock
+from goodarm.campaign.journal import Row
+from goodarm.campaign.stores import file_lock, sqlite
+from goodarm.campaign.stores.sqlite import SqliteStore
 from goodarm.errors import InvalidValue, UnusableStore
-from goodarm.service import beside, stream
+from goodarm.service import beside, campaigns, stream
 from goodarm.service.beside import Beside
 from goodarm.service.campaigns import MOST_LISTED
 from goodarm.service.problems import Refusal
@@ -361,3 +368,144 @@ def test_a_store_whose_tokens_are_all_revoked_is_not_served_to_everyone(tmp_path
     side.close()
     with pytest.raises(InvalidValue, match="none is valid now"):
         serve(Settings(store), print)
+
+
+# Readers and writers
+
+
+@contextmanager
+def busy(server: InProcess) -> Iterator[None]:
+    """Every place for long computations is taken until the block ends."""
+    ending, computing = threading.Event(), threading.Barrier(beside.AT_ONCE + 1)
+
+    def compute(stop: Stop) -> None:
+        computing.wait(60.0)
+        ending.wait(60.0)
+
+    run = server.app.state.campaigns.beside.run
+    under_way = [asyncio.run_coroutine_threadsafe(run(compute), server.loop) for _ in range(beside.AT_ONCE)]
+    computing.wait(60.0)
+    try:
+        yield
+    finally:
+        assert not any(each.done() for each in under_way), "they ended before what should not wait for them"
+        ending.set()
+        for each in under_way:
+            each.result(60.0)
+
+
+def test_a_first_block_does_not_wait_for_the_computations_of_readers(tmp_path: Path) -> None:
+    with in_process(f"sqlite:///{tmp_path}/a.db") as server:
+        assert create(server, "c") == 201
+        with busy(server):
+            assert server.call("POST", path_of("c", "/ask-block"), {"n": 10}).status == 200
+
+
+def test_a_block_whose_rules_could_not_be_compiled_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = []
+
+    def rehearse(terms: object) -> None:
+        tries.append(terms)
+        if len(tries) == 1:
+            raise MemoryError
+
+    monkeypatch.setattr(campaigns, "rehearse_block", rehearse)
+    with in_process(f"sqlite:///{tmp_path}/a.db") as server:
+        assert create(server, "c") == 201
+        for _ in range(3):
+            assert server.call("POST", path_of("c", "/ask-block"), {"n": 10}).status == 200
+    assert len(tries) == 2
+
+
+def test_an_export_is_given_up_when_its_client_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "BLOCK_OF_ROWS", 10)
+    entries = []
+    original = SqliteStore.chunks
+
+    def chunks(*given: Any) -> Iterator[list[Row]]:
+        for rows in original(*given):
+            entries.extend(rows)
+            time.sleep(0.02)
+            yield rows
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    with in_process(f"sqlite:///{tmp_path}/a.db") as server:
+        assert create(server, "c") == 201
+        for _ in range(10):
+            told = {"rewards": [{"ticket": each["ticket"], "reward": 0.5} for each in asked(server, 200)]}
+            assert server.call("POST", path_of("c", "/tell-many"), told).status == 200
+        number = server.call("GET", path_of("c")).json["number"]
+        monkeypatch.setattr(SqliteStore, "chunks", chunks)
+        request = Request({"type": "http", "headers": []}, receive)
+        export = server.app.state.campaigns.export(request, "c", "jsonl", gzip=True)
+        with pytest.raises(Refusal, match="disconnected"):
+            asyncio.run_coroutine_threadsafe(export, server.loop).result(300.0)
+        deadline = time.monotonic() + 60.0
+        while list(Path(tempfile.gettempdir()).glob("goodarm-export-*")):
+            assert time.monotonic() < deadline, "the files of the export are still there"
+            time.sleep(0.05)
+    assert 0 < len(entries) < number
+
+
+def asked(server: InProcess, n: int) -> list[dict[str, str]]:
+    tickets: list[dict[str, str]] = server.call("POST", path_of("c", "/ask"), {"n": n}).json["tickets"]
+    return tickets
+
+
+def test_one_token_does_not_take_every_place_for_long_computations(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    readers, admin = [make_token(store, "reader") for _ in range(2)], make_token(store, "admin")
+    with in_process(store, open=False) as server:
+        terms = {"name": "c", "arms": ["calm", "loud"], "threshold": 0.5}
+        assert server.call("POST", "/api/v1/campaigns", terms, admin).status == 201
+
+        def export(token: str) -> int:
+            return server.call("GET", path_of("c", "/export"), token=token).status
+
+        with ThreadPoolExecutor(16) as pool, busy(server):
+            first = [pool.submit(export, readers[0]) for _ in range(beside.MOST_PER_TOKEN + 2)]
+            other = pool.submit(export, readers[1])
+            deadline = time.monotonic() + 60.0
+            while sum(each.done() for each in first) < 2:
+                assert time.monotonic() < deadline, "none was refused"
+                time.sleep(0.05)
+            assert not other.done()
+        assert sorted(each.result() for each in first) == [200] * beside.MOST_PER_TOKEN + [429] * 2
+        assert other.result() == 200
+        assert export(readers[0]) == 200
+
+
+@pytest.mark.slow
+def test_a_download_holds_its_place_and_its_file_until_it_ends(tmp_path: Path) -> None:
+    """Until its client has read everything, or is gone."""
+    store = f"sqlite:///{tmp_path}/a.db"
+    reader, admin = make_token(store, "reader"), make_token(store, "admin")
+    with serving(store, environment={"TMPDIR": str(tmp_path)}) as server:
+        arms = [{"id": f"arm {i}", "label": 400 * "x"} for i in range(10_000)]
+        terms = {"name": "c", "arms": arms, "threshold": 0.5}
+        assert server.call("POST", "/api/v1/campaigns", terms, admin).status == 201
+        open_ones = []
+        for _ in range(beside.MOST_PER_TOKEN):
+            connection = HTTPConnection(server.host, server.port, timeout=60.0)
+            connection.request("GET", path_of("c", "/export"), headers={"Authorization": f"Bearer {reader}"})
+            open_ones.append((connection, connection.getresponse()))
+        assert [answer.status for _, answer in open_ones] == [200] * beside.MOST_PER_TOKEN
+        assert server.call("GET", path_of("c", "/export"), token=reader).status == 429
+        assert server.call("GET", path_of("c", "/export"), token=admin).status == 200
+        for connection, answer in open_ones[:2]:
+            assert json.loads(answer.readline())["name"] == "c"
+            answer.close()
+            connection.close()
+        while server.call("GET", path_of("c", "/export"), token=reader).status != 200:
+            """Until the server has noticed that their clients have gone."""
+        for connection, answer in open_ones[2:]:
+            assert len(answer.read()) == int(answer.headers["content-length"])
+            connection.close()
+        deadline = time.monotonic() + 60.0
+        while list(tmp_path.glob("goodarm-export-*")):
+            assert time.monotonic() < deadline, "the files are still there"
+            time.sleep(0.05)

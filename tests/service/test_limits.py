@@ -258,15 +258,16 @@ def test_one_live_stream_too_many_is_told_to_come_back(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_receiver_that_never_answers_delays_no_login(tmp_path: Path) -> None:
-    """With 30 verdicts owed to it, more than there are threads for tokens and for the store."""
+    """With 30 verdicts owed to each of its webhooks, more than there are threads for tokens and for the store."""
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
         in_process(f"sqlite:///{tmp_path}/a.db", private_targets=True) as server,
     ):
         arms = [f"arm {i}" for i in range(30)]
         assert create(server, "c", arms=arms, policy="uniform+gap-mixture", delta=0.5) == 201
-        hook = {"url": f"http://127.0.0.1:{silent.getsockname()[1]}/"}
-        assert server.call("POST", path_of("c", "/webhooks"), hook).status == 201
+        for i in range(3):
+            hook = {"url": f"http://127.0.0.1:{silent.getsockname()[1]}/{i}"}
+            assert server.call("POST", path_of("c", "/webhooks"), hook).status == 201
         while tickets := server.call("POST", path_of("c", "/ask"), {"n": 300}).json["tickets"]:
             told = {"rewards": [{"ticket": each["ticket"], "reward": 1.0} for each in tickets]}
             assert server.call("POST", path_of("c", "/tell-many"), told).status == 200

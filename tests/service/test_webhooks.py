@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 import socket
+import ssl
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -117,6 +120,8 @@ def test_a_delivered_one_is_no_longer_owed_and_other_notes_do_not_matter() -> No
 class Receiver:
     """A server that keeps what it gets, and answers as it is told."""
 
+    server: ThreadingHTTPServer
+
     def __init__(self) -> None:
         self.got: list[tuple[dict[str, str], bytes]] = []
         self.paths: list[str] = []
@@ -142,7 +147,7 @@ def receiver() -> Iterator[Receiver]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        made.url = f"http://127.0.0.1:{server.server_port}/hook"
+        made.server, made.url = server, f"http://127.0.0.1:{server.server_port}/hook"
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield made
@@ -210,6 +215,49 @@ def test_a_delivery_that_can_not_even_be_written_is_noted_and_raises_nothing(rec
     noted = send(hook, "not\na header", {}, private=True, now=0.0)
     assert (noted["delivered"], noted["status"]) == (False, None)
     assert "Invalid header value" in noted["error"]
+
+
+def test_a_delivery_over_tls_arrives_where_the_certificate_is_trusted(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl")
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost"
+    subprocess.run((*command.split(), "-addext", "subjectAltName=DNS:localhost"), cwd=tmp_path, check=True,
+                   stderr=subprocess.DEVNULL)  # fmt: skip
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    receiver.server.socket = tls.wrap_socket(receiver.server.socket, server_side=True)
+    right, wrong = (
+        Webhook("a" * 12, "c", f"https://{host}:{receiver.server.server_port}/", SECRET, 0, 0.0, None)
+        for host in ("localhost", "127.0.0.1")
+    )
+    assert "CERTIFICATE_VERIFY_FAILED" in send(right, "a-1", {}, private=True, now=0.0)["error"]
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
+    assert send(right, "a-1", {}, private=True, now=0.0)["delivered"]
+    assert "CERTIFICATE_VERIFY_FAILED" in send(wrong, "a-1", {}, private=True, now=0.0)["error"]
+    assert len(receiver.got) == 1
+
+
+def test_a_receiver_whose_handshake_never_ends_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its bytes comes in time, and together they never become a record of TLS."""
+    monkeypatch.setattr(webhooks, "TIMEOUT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as slow:
+
+        def answer() -> None:
+            client, _ = slow.accept()
+            with client, suppress(OSError):
+                client.sendall(b"\x16\x03\x03\x3f\x00")
+                while True:
+                    client.sendall(b"x")
+                    time.sleep(0.05)
+
+        thread = Thread(target=answer)
+        thread.start()
+        hook = Webhook("a" * 12, "c", f"https://127.0.0.1:{slow.getsockname()[1]}/", SECRET, 0, 0.0, None)
+        noted = send(hook, "id", {}, private=True, now=0.0)
+        thread.join(60.0)
+    assert (noted["delivered"], noted["status"]) == (False, None)
 
 
 def test_a_receiver_that_answers_letter_by_letter_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,20 +1,30 @@
-"""The content of a verdict entry in the journal: the data that the verdict was computed from."""
+"""The evidence of an arm: its deciding interval, and the content of a verdict entry in the journal.
+
+The deciding interval has all values that the evidence has not refuted at the arm's share of delta. Pending samples
+count at their worst, as in the evidence: as 0 for the lower end and as 1 for the upper end.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from goodarm.campaign.doubts import doubt, refuted
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.intervals import fresh_intervals, metrics
-from goodarm.campaign.rows import plain
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import spell
 from goodarm.campaign.words import duration_words
+from goodarm.engine.evidence import MetricState, Seen, has_intervals
 from goodarm.verdict import Guarantee
 from goodarm.version import __version__
+from goodarm.wire import jsonable
+
+Floats = NDArray[np.float64]
 
 WAYS = {
     "mean": "the mean",
@@ -33,15 +43,15 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
     content: dict[str, Any] = {
         "verdict": verdict,
         "guarantee": str(terms.made.guarantee),
-        "evidence": plain(evidence_of(fold, arm, verdict)),
-        "needed": plain(needed(fold, arm, verdict)),
-        "low": plain(low),
-        "high": plain(high),
+        "evidence": jsonable(evidence_of(fold, arm, verdict)),
+        "needed": jsonable(needed(fold, arm, verdict)),
+        "low": jsonable(low),
+        "high": jsonable(high),
         "asked": book.asked,
         "told": book.told,
         "pending": book.pending,
-        "total": plain(terms.question.shown_total(book.total)),
-        "mean": plain(fold.estimate(arm)),
+        "total": jsonable(terms.question.shown_total(book.total)),
+        "mean": jsonable(fold.estimate(arm)),
         "missing": book.missing,
         "void": book.void,
         "weight": book.weight,
@@ -116,3 +126,66 @@ def keeps_evidence(fold: Fold) -> bool:
     from goodarm.rules.identification import EvidenceRule
 
     return isinstance(fold.terms.made.identification, EvidenceRule)
+
+
+def intervals(fold: Fold, arms: Iterable[int]) -> dict[int, tuple[float, float]]:
+    """Lower and upper end of each arm; (nan, nan) for rules whose evidence depends on the order of the rewards."""
+    wanted = list(arms)
+    if not has_intervals(fold.terms.made):
+        return dict.fromkeys(wanted, (math.nan, math.nan))
+    kept = fold.intervals
+    held = tuple(_references(fold).values())
+    seen = {arm: (_seen(fold, arm), *_needed_by_side(fold, arm), *held) for arm in wanted}
+    stale = [arm for arm in wanted if arm not in kept or kept[arm][0] != seen[arm]]
+    for arm, ends in fresh_intervals(fold, stale).items():
+        kept[arm] = (seen[arm], *ends)
+    return {arm: kept[arm][1:] for arm in wanted}
+
+
+def fresh_intervals(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float]]:
+    """Compute without the cache, so every process gets the same bits for an arm."""
+    terms = fold.terms
+    found = dict.fromkeys(arms, (math.nan, math.nan))
+    judged = [arm for arm in arms if terms.question.judges(fold.books[arm].entry.id)]
+    if not judged or not has_intervals(fold.terms.made):
+        return found
+    seen, levels, budget = [_seen(fold, arm) for arm in judged], _levels(fold, judged), terms.problem.bar.budget
+    # each end uses the evidence that a verdict on its side needs; under fdr that falls as arms are decided
+    sides = levels - (budget - np.array([_needed_by_side(fold, arm) for arm in judged])).T
+    made, references = terms.made, _references(fold)
+    low, high = terms.evidence.intervals(made, terms.problem, seen, references, sides[0])
+    if (sides[0] != sides[1]).any():
+        _, high = terms.evidence.intervals(made, terms.problem, seen, references, sides[1])
+    return found | {arm: (float(low[j]), float(high[j])) for j, arm in enumerate(judged)}
+
+
+def metrics(fold: Fold, arm: int, verdict: int = 0) -> list[MetricState]:
+    """Estimates of each metric of an arm if rewards have several; `verdict` is the new verdict, 0 for none."""
+    terms = fold.terms
+    return terms.evidence.metrics(terms.made, terms.problem, _seen(fold, arm), fold.books[arm].weight, verdict)
+
+
+def _levels(fold: Fold, arms: list[int]) -> Floats:
+    """Evidence that refutes a value at the arm's share of delta."""
+    weights = np.array([fold.books[arm].weight for arm in arms])
+    offsets = np.array([fold.step.row(arm).offset for arm in arms])
+    return fold.terms.evidence.levels(fold.terms.problem, weights, offsets)
+
+
+def _needed_by_side(fold: Fold, arm: int) -> tuple[float, float]:
+    """Evidence needed for a good verdict, and for a bad one."""
+    row = fold.step.row(arm)
+    return row.needed_good, row.needed_bad
+
+
+def _references(fold: Fold) -> dict[str, Seen]:
+    return {arm: _seen(fold, fold.index[arm]) for arm in fold.terms.question.references}
+
+
+def _seen(fold: Fold, arm: int) -> Seen:
+    """Number and sum of the rewards in the evidence; for rules in the order of asking, those absorbed so far."""
+    if fold.in_order:
+        row = fold.step.row(arm)
+        return Seen(row.pulls, row.total)
+    book = fold.books[arm]
+    return Seen(float(book.told), book.total, book.pending)

@@ -19,7 +19,7 @@ from goodarm.campaign.doubts import warn_once
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Head
 from goodarm.campaign.results import Results, results_of
-from goodarm.campaign.rows import ArmRow, Bounds, Finish, Tally, Told, Verdicts, WaitingTicket
+from goodarm.campaign.rows import ArmRow, Bounds, Finish, PendingTicket, Tally, Told, Verdicts
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held, is_server
 from goodarm.campaign.terms import Terms, agreed, check_name
@@ -28,7 +28,7 @@ from goodarm.campaign.words import details, headline
 from goodarm.errors import AbandonedTickets, InvalidValue, LateReward, Refused
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Rewards
-from goodarm.question import Bars, BarsGiven, Question, RewardGiven, asked
+from goodarm.question import Bars, BarsGiven, QuestionGiven, RewardGiven, asked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,7 +78,7 @@ at most 5%
         *,
         control: str | None = None,
         margin: float | str = 0.0,
-        question: Question | None = None,
+        question: QuestionGiven | None = None,
         bars: BarsGiven | Bars | None = None,
         criterion: str | None = None,
         cases: CasesGiven | None = None,
@@ -103,7 +103,7 @@ at most 5%
                           `margin`
         bars       : in place of a threshold, several metrics with their bars: "correct >= 0.9, slow <= 0.05". A reward
                      is then a record, {"correct": 1, "slow": 0}; good arms clear every bar
-        question   : in place of all of the above: the question as an object of `goodarm.question`
+        question   : in place of all of the above: the question as an object of `goodarm.question`, or its JSON fields
         arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
         rewards    : the range or family of the rewards, as an object or as text: "bounded:0,1600", "nonnegative:100"
         horizon    : approximate number of samples, for policies that plan with it. You may exceed it
@@ -135,7 +135,7 @@ at most 5%
         by         : creator's name for the journal; a server writes the id of the caller's token
         """
         given: dict[str, Any] = {
-            "question": asked(threshold, control, margin, question, bars),
+            "question": asked(question, threshold=threshold, control=control, margin=margin, bars=bars),
             "delta": delta,
             "policy": policy,
             "rewards": rewards,
@@ -337,7 +337,7 @@ at most 5%
         failed   : what to do when the last attempt raised. "stop" finishes the running evaluations and raises; "void"
                    withdraws the ticket, which is valid only if the failure has nothing to do with the result; a number
                    is told as the reward
-        resume   : evaluate outstanding tickets first, such as those of a killed run. Pass False if other processes work
+        resume   : evaluate pending tickets first, such as those of a killed run. Pass False if other processes work
                    on the same campaign, and let lost tickets expire
         limit    : maximum number of evaluations
         progress : show the decided arms on a terminal
@@ -393,7 +393,7 @@ at most 5%
             operations.turn(self._session, arm, kind)
 
     def end(self, reason: str = "") -> None:
-        """End the campaign. It hands out no more tickets; rewards of outstanding tickets may still be told."""
+        """End the campaign. It hands out no more tickets; rewards of pending tickets may still be told."""
         check_metadata({"reason": reason}, "the reason")
         with self._writing() as fold:
             if not fold.ended:
@@ -426,9 +426,9 @@ at most 5%
         """The undecided arms closest to a verdict, closest first."""
         return views.nearest(self._look(), many, self._now())
 
-    def waiting(self, limit: int = 1000) -> list[WaitingTicket]:
-        """Outstanding tickets and blocks, oldest first."""
-        return views.waiting_of(self._look(), float(self._session.clock()), limit)
+    def waiting(self, limit: int = 1000) -> list[PendingTicket]:
+        """Pending tickets and blocks, oldest first."""
+        return views.pending_of(self._look(), float(self._session.clock()), limit)
 
     def audit(self, arm: str) -> dict[str, Any] | None:
         """The journal's record of a verdict and the data behind it; None while the arm is undecided."""

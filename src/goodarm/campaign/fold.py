@@ -120,9 +120,9 @@ class Fold:
         self.tickets = 0
         """Number of tickets and blocks handed out so far."""
         self.pending: dict[int, tuple[int, float]] = {}
-        """Outstanding tickets: the arm, and the time of asking."""
+        """Pending tickets: the arm, and the time of asking."""
         self.cases: dict[int, int] = {}
-        """The case of each outstanding ticket, on a fixed test set."""
+        """The case of each pending ticket, on a fixed test set."""
         self.blocks: dict[int, OpenBlock] = {}
         self.deadlines: deque[tuple[float, int]] = deque()
         self.late = 0

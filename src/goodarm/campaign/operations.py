@@ -429,7 +429,7 @@ def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: s
         return
     if ticket not in fold.blocks:
         name = spell(fold.terms.key, ticket)
-        raise Refused(f"{name} is not an outstanding block: it was told in full, has ended, or is a single ticket.")
+        raise Refused(f"{name} is not a pending block: it was told in full, has ended, or is a single ticket.")
     check_part(fold.blocks[ticket], rows, [book.entry.id for book in fold.books])
     session.write(journal.PART, ticket=ticket, content={"part": part, "arms": listed})
 

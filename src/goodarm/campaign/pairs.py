@@ -43,7 +43,7 @@ class Pairs:
         self.out: set[int] = set()
         """Cases on which the control is being evaluated."""
         self.waiting: dict[int, dict[int, int]] = {}
-        """Waiting tickets and their arms, by the case that lacks a result of the control."""
+        """Tickets, told or pending, and their arms, by the case that lacks a result of the control."""
         self.needed: dict[int, None] = {}
         """Cases of `waiting` whose control evaluation has not started, in the order of need."""
         self.told: dict[int, float] = {}

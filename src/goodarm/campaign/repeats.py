@@ -42,7 +42,7 @@ class Repeats:
         self.begun: dict[int, Begun] = {}
         """Started cases, by the ticket that represents them."""
         self.leads: dict[int, int] = {}
-        """For each outstanding ticket, the ticket that represents its case."""
+        """For each pending ticket, the ticket that represents its case."""
         self.places: dict[int, int] = {}
         """Number of cases that each arm has started."""
         self.owed: dict[int, None] = {}

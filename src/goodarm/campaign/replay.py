@@ -216,7 +216,7 @@ def _keep_books(fold: Fold, run: JournalColumns) -> None:
 
 
 def _keep_pending(fold: Fold, run: JournalColumns, asks: Integers, ended: Integers) -> None:
-    """Update the outstanding tickets after the run."""
+    """Update the pending tickets after the run."""
     tickets = run.tickets[asks]
     for ticket in ended[~np.isin(ended, tickets)].tolist():
         del fold.pending[ticket]

@@ -91,7 +91,7 @@ class Results:
         return {"results": rows, "in_blocks": self.in_blocks, "out": self.out}
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the table as CSV, which `goodarm judge` reads; returns the path."""
+        """Write the table as CSV, with names as they are, so that `goodarm judge` can read it; returns the path."""
         return write_whole(path, self._write)
 
     def to_pandas(self) -> Any:

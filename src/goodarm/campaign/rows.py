@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from goodarm.plain_table import plain_table
 from goodarm.question import OPEN, UNDECIDED
+from goodarm.wire import jsonable, unknown_as_nan
 
 if TYPE_CHECKING:
     from goodarm.campaign.terms import Terms
@@ -112,12 +113,12 @@ class ArmRow(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """All fields as JSON."""
-        known = {name: plain(value) for name, value in self._asdict().items()}
-        return known | {"state": self.state, "own_mean": plain(self.own_mean)}
+        known: dict[str, Any] = jsonable(self._asdict())
+        return known | {"state": self.state, "own_mean": jsonable(self.own_mean)}
 
     def brief(self) -> dict[str, Any]:
         """The fields shown in lists, as JSON."""
-        return {name: plain(getattr(self, name)) for name in BRIEF}
+        return {name: jsonable(getattr(self, name)) for name in BRIEF}
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> ArmRow:
@@ -131,7 +132,7 @@ UNKNOWN = ("total", "mean", "low", "high", "evidence", "needed")
 
 
 class Told(NamedTuple):
-    """Result of telling: new verdicts, and tickets that were told too late to count."""
+    """The verdicts that these rewards led to, and the tickets whose rewards or rows do not count."""
 
     verdicts: list[ArmRow]
     late: list[str]
@@ -249,6 +250,28 @@ class Tally(NamedTuple):
     used_up: Annotated[bool, "whether the campaign has ended because the next sample would exceed the budget"] = False
 
 
+class TermsRow(NamedTuple):
+    """The terms of a campaign as shown to people."""
+
+    question: Annotated[Mapping[str, Any], "the question: its kind, its fields and its words"]
+    threshold: Annotated[float, "the bar; with a control, the margin that differences are compared with"]
+    control: Annotated[str | None, "the arm that the others are compared with, if there is one"]
+    margin: float | None
+    delta: float
+    criterion: str
+    policy: str
+    rewards: str
+    stop_after: Annotated[int | None, "the number of good arms after which the campaign ends; null: none"]
+    cases: Annotated[int | None, "the number of cases of a fixed test set; null: samples never run out"]
+    repeats: Annotated[int, "number of evaluations of an arm on each case"]
+    budget: Annotated[float | None, "maximum total cost of all samples; null: unlimited"]
+    units: Annotated[
+        Mapping[str, Any] | None,
+        "how the rows of a person, session or machine become one reward; null: each ticket is one",
+    ]
+    metadata: Mapping[str, Any]
+
+
 class Bounds(NamedTuple):
     """The policy's two bounds, in standard errors of an arm. Unknown bounds are NaN, and null in JSON."""
 
@@ -259,7 +282,8 @@ class Bounds(NamedTuple):
     learned: Annotated[bool, "whether the policy learns while the campaign runs"]
 
     def as_json(self) -> dict[str, Any]:
-        return {name: plain(value) for name, value in self._asdict().items()}
+        found: dict[str, Any] = jsonable(self._asdict())
+        return found
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Bounds:
@@ -302,7 +326,8 @@ class Finish(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """As JSON, with null for infinity."""
-        return {name: plain(value) for name, value in self._asdict().items()}
+        found: dict[str, Any] = jsonable(self._asdict())
+        return found
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Finish:
@@ -310,22 +335,6 @@ class Finish(NamedTuple):
         known: dict[str, Any] = {name: content[name] for name in Finish._fields if name in content}
         known |= {name: math.inf for name, value in known.items() if value is None}
         return Finish(**known)
-
-
-def plain(value: Any) -> Any:
-    """A value that JSON can hold: null for NaN and infinity.
-
-    >>> plain(float("nan")), plain(0.5), plain({"a": 1})
-    (None, 0.5, {'a': 1})
-    """
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-def unknown_as_nan(value: float | None) -> float:
-    """The inverse of `plain` for numbers."""
-    return math.nan if value is None else value
 
 
 def iso(at: float) -> str:
@@ -337,21 +346,14 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-class WaitingTicket(NamedTuple):
-    """An outstanding ticket or block.
-
-    arm      : None for a block
-    pulls    : number of missing rewards; 1 for a ticket
-    asked_at : as ISO 8601 in UTC; `seconds` ago
-    overdue  : whether its reward has been missing for longer than the campaign's `after`
-    unit     : whose ticket it is, in a campaign of units
-    """
+class PendingTicket(NamedTuple):
+    """A ticket, or a block, that is pending."""
 
     ticket: str
-    arm: str | None
-    pulls: int
-    asked_at: str
-    seconds: float
-    overdue: bool
-    case: str | None = None
-    unit: str | None = None
+    arm: Annotated[str | None, "null for a block"]
+    pulls: Annotated[int, "number of missing rewards; 1 for a ticket"]
+    asked_at: Annotated[str, "as ISO 8601 in UTC"]
+    seconds: Annotated[float, "seconds since it was handed out"]
+    overdue: Annotated[bool, "whether the reward has been missing for longer than `after`"]
+    case: Annotated[str | None, "null without a fixed test set"] = None
+    unit: Annotated[str | None, "the ticket's unit, in a campaign of units"] = None

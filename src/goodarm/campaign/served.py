@@ -24,7 +24,7 @@ from goodarm.campaign.connection import TOKEN, Connection
 from goodarm.campaign.journal import Head
 from goodarm.campaign.operations import check_ask_of_unit, checked_count, pairs_of, unit_rows
 from goodarm.campaign.requests import check_key
-from goodarm.campaign.rows import ArmRow, Bounds, Finish, Shown, Tally, Told, Verdicts, WaitingTicket
+from goodarm.campaign.rows import ArmRow, Bounds, Finish, PendingTicket, Shown, Tally, Told, Verdicts
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import Block, Ticket, TicketGiven
@@ -192,8 +192,8 @@ class ServedCampaign(Campaign):
         still = [row for row in self.arms() if row.verdict == "open" and row.status == "open"]
         return sorted(still, key=lambda row: row.needed - row.evidence)[:many]
 
-    def waiting(self, limit: int = 1000) -> list[WaitingTicket]:
-        return [WaitingTicket(**row) for row in self._get(f"/waiting?limit={limit}")["tickets"]]
+    def waiting(self, limit: int = 1000) -> list[PendingTicket]:
+        return [PendingTicket(**row) for row in self._get(f"/waiting?limit={limit}")["tickets"]]
 
     def audit(self, arm: str) -> dict[str, Any] | None:
         found: dict[str, Any] | None = self._get(f"/arms/{quote(arm, safe='')}")["audit"]

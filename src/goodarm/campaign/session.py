@@ -28,9 +28,9 @@ log = logging.getLogger("goodarm.campaign")
 
 
 class Limits(NamedTuple):
-    """Maximum size of a campaign; None for no limit. Rewards of outstanding tickets may always be told.
+    """Maximum size of a campaign; None for no limit. Rewards of pending tickets may always be told.
 
-    tickets : outstanding tickets and blocks
+    tickets : pending tickets and blocks
     entries : entries of the journal
     """
 
@@ -287,7 +287,7 @@ class Session:
     def _lapse_all(self) -> None:
         """Expire overdue tickets, except those for which a rule fails.
 
-        Such tickets stay outstanding and, like every missing reward, count at their worst. Raising the error here would
+        Such tickets stay pending and, like every missing reward, count at their worst. Raising the error here would
         block every later operation of the campaign.
         """
         while True:

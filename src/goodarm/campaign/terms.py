@@ -13,8 +13,9 @@ from typing import Any
 from goodarm.arguments import check_whole, checked_number, percentage, read_duration
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.cases import CaseSet, CasesGiven, ScoresGiven, read_cases, read_scores
+from goodarm.campaign.rows import TermsRow
 from goodarm.campaign.units import UnitTerms, agreed_units
-from goodarm.engine.evidence import Evidence, PairedEvidence, evidence_for
+from goodarm.engine.evidence import Evidence, evidence_for
 from goodarm.engine.live.checks import by_totals, check_costs
 from goodarm.errors import UPGRADE, InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
@@ -124,25 +125,25 @@ class Terms:
             **({} if self.units is None else {"units": self.units.as_json()}),
         }
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> TermsRow:
         """The terms as shown to people."""
         question = self.question.shown(self.rewards)
-        return {
-            "question": question,
-            "threshold": question["bar"],
-            "control": question.get("control"),
-            "margin": question.get("margin"),
-            "delta": self.delta,
-            "criterion": self.criterion,
-            "policy": self.policy,
-            "rewards": str(self.rewards),
-            "stop_after": self.stop_after,
-            "cases": None if self.cases is None else self.cases.count,
-            "repeats": self.repeats,
-            "budget": self.budget,
-            "units": None if self.units is None else self.units.as_json(),
-            "metadata": dict(self.metadata),
-        }
+        return TermsRow(
+            question=question,
+            threshold=question["bar"],
+            control=question.get("control"),
+            margin=question.get("margin"),
+            delta=self.delta,
+            criterion=self.criterion,
+            policy=self.policy,
+            rewards=str(self.rewards),
+            stop_after=self.stop_after,
+            cases=None if self.cases is None else self.cases.count,
+            repeats=self.repeats,
+            budget=self.budget,
+            units=None if self.units is None else self.units.as_json(),
+            metadata=dict(self.metadata),
+        )
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Terms:
@@ -175,7 +176,7 @@ class Terms:
     @property
     def paired_with(self) -> str | None:
         """The control whose results on the same cases are compared with those of every arm, if there is one."""
-        return self.evidence.question.arm if isinstance(self.evidence, PairedEvidence) else None
+        return self.evidence.paired_with
 
     @cached_property
     def made(self) -> Policy:

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from goodarm.arguments import whole
-from goodarm.campaign.rows import WaitingTicket
+from goodarm.campaign.rows import PendingTicket
 from goodarm.engine.live.step import Asked
 from goodarm.errors import InvalidValue, Refused, UnknownTicket
 from goodarm.question import Reward
@@ -42,7 +42,7 @@ class Block(NamedTuple):
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
-TicketGiven = Ticket | WaitingTicket | str
+TicketGiven = Ticket | PendingTicket | str
 """Forms in which a caller may pass a ticket: from `ask`, from `waiting`, or its text."""
 
 
@@ -125,7 +125,7 @@ class Queue:
 
 
 class OpenBlock:
-    """An outstanding block: untold samples per arm, and the cases of each arm on a fixed test set."""
+    """A pending block: untold samples per arm, and the cases of each arm on a fixed test set."""
 
     __slots__ = ("at", "cases", "out")
 

@@ -13,24 +13,35 @@ from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, verified
 from goodarm.campaign.stores import Store
 from goodarm.errors import DamagedJournal, InvalidValue, MissingExtra, Refused, UnusableStore
+from goodarm.simulation.stop import Stop
 from goodarm.whole_files import whole
 
 FORMAT = 1
 ROWS = 50_000
 
 
-def export(store: Store, campaign: int, name: str, path: str | Path) -> int:
-    """Write the whole journal to a file that ends in .jsonl or .parquet; returns the number of entries."""
+def export(store: Store, campaign: int, name: str, path: str | Path, stop: Stop | None = None) -> int:
+    """Write the whole journal to a file that ends in .jsonl or .parquet; returns the number of entries.
+
+    stop : a set token ends the export, and no file is left
+    """
     target = Path(path)
     write = {".jsonl": _write_jsonl, ".parquet": _write_parquet}.get(target.suffix)
     if write is None:
         raise InvalidValue(f"a campaign is exported to a file that ends in .jsonl or .parquet; got {str(path)!r}.")
     numbers: list[int] = []
     try:
-        whole(target, lambda part: numbers.append(write(part, name, store.read(campaign))))
+        whole(target, lambda part: numbers.append(write(part, name, _until(stop, store.read(campaign)))))
     except OSError as error:
         raise UnusableStore(f"{target} can't be written: {error}. No partial file was left.") from None
     return numbers[0]
+
+
+def _until(stop: Stop | None, events: Iterable[Event]) -> Iterator[Event]:
+    for event in events:
+        if stop is not None:
+            stop.check()
+        yield event
 
 
 def restore(store: Store, name: str, path: str | Path) -> int:

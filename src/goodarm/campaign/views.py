@@ -15,23 +15,21 @@ from numpy.typing import NDArray
 
 from goodarm.arguments import check_whole
 from goodarm.campaign import fold as states
-from goodarm.campaign.audit import evidence_of, needed
+from goodarm.campaign.audit import evidence_of, intervals, metrics, needed
 from goodarm.campaign.doubts import doubt, refuted
 from goodarm.campaign.fold import Book, Fold
-from goodarm.campaign.intervals import intervals, metrics
 from goodarm.campaign.rows import (
     FEWER,
     FOUND,
     ArmRow,
     Bounds,
     Finish,
+    PendingTicket,
     Shown,
     Tally,
     Verdicts,
-    WaitingTicket,
     figure,
     iso,
-    unknown_as_nan,
 )
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import spell
@@ -41,6 +39,7 @@ from goodarm.forecast import Forecast
 from goodarm.problem import Bounded
 from goodarm.question import OPEN
 from goodarm.rules.parameters import take
+from goodarm.wire import unknown_as_nan
 
 if TYPE_CHECKING:
     from goodarm.planning import Remaining
@@ -56,7 +55,7 @@ def arm_rows(fold: Fold, arms: Iterable[int], now: float | None = None) -> list[
     if not wanted:
         return []
     found = intervals(fold, (arm for arm in wanted if fold.books[arm].decision is None))
-    late = costs(fold, fold.at if now is None else now, wanted)
+    late = overdue(fold, fold.at if now is None else now, wanted)
     return [_row(fold, arm, found.get(arm, (math.nan, math.nan)), late.get(arm, NOTHING)) for arm in wanted]
 
 
@@ -72,7 +71,7 @@ def announce(callbacks: Iterable[Callable[[ArmRow], None]], row: ArmRow) -> None
         raise errors[0]
 
 
-def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
+def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Overdue) -> ArmRow:
     book, terms = fold.books[arm], fold.terms
     decision, question = book.decision, terms.question
     judged = question.judges(book.entry.id)
@@ -152,7 +151,7 @@ def tally_of(fold: Fold, now: float) -> Tally:
         missing += book.missing
         void += book.void
     pending = len(fold.pending) + sum(block.pending for block in fold.blocks.values())
-    late = costs(fold, now).values()
+    late = overdue(fold, now).values()
     used_up = not fold.ended and arms > good + bad + retired and fold.used_up
     return Tally(
         arms=arms,
@@ -267,12 +266,10 @@ def finishing(fold: Fold) -> Callable[[Stop | None], Finish | None]:
 
 
 def _planned(terms: Terms, arms: int, stop: Stop | None) -> Finish | None:
-    from goodarm.planning.quick import quick_plan  # imported late, so a first ask does not wait for it
+    from goodarm.planning.quick import LIMIT, quick_plan  # imported late, so a first ask does not wait for it
 
     try:
-        made = quick_plan(
-            threshold=terms.question.bar, arms=arms, delta=terms.delta, rewards=terms.rewards, seed=terms.seed
-        )
+        made = quick_plan(question=terms.question, arms=arms, delta=terms.delta, rewards=terms.rewards, seed=terms.seed)
     except GoodarmError:  # no plan exists for these rewards
         return None
     found = Forecast(made.median, made.low, made.high)
@@ -309,8 +306,6 @@ def _to_finish(
 
 UNKNOWN_MEANS = "means anywhere from 0 to 100%"
 """The assumption about the arms of a fixed test set before their first reward."""
-LIMIT = 1e12
-"""Number of samples beyond which a plan counts as never ending."""
 
 
 def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
@@ -322,13 +317,13 @@ def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
     return arm_rows(fold, still[:many], now)
 
 
-# Outstanding tickets, and the effects of overdue ones: verdicts held back, and rewards that wait for them.
+# Pending tickets, and the effects of overdue ones: verdicts held back, and rewards that wait for them.
 # By totals, every pending ticket counts at its worst, so an arm may lack a verdict only because of unanswered tickets.
 # In the order of asking, told rewards wait behind them. The verdicts without these tickets are computed here for
 # information only: voiding a ticket *because* a verdict would follow is a reason that depends on its reward.
 
 
-class Cost(NamedTuple):
+class Overdue(NamedTuple):
     """Effects of the overdue tickets of one arm.
 
     tickets   : number of overdue tickets
@@ -341,7 +336,7 @@ class Cost(NamedTuple):
     waiting: int = 0
 
 
-NOTHING = Cost(0)
+NOTHING = Overdue(0)
 
 
 def overdue_tickets(fold: Fold, now: float) -> Counter[int]:
@@ -359,26 +354,26 @@ def overdue_tickets(fold: Fold, now: float) -> Counter[int]:
     return counts
 
 
-def costs(fold: Fold, now: float, arms: Iterable[int] | None = None) -> dict[int, Cost]:
+def overdue(fold: Fold, now: float, arms: Iterable[int] | None = None) -> dict[int, Overdue]:
     """Effects of overdue tickets per arm; arms without any are left out."""
     counts = overdue_tickets(fold, now)
     wanted = counts if arms is None else [arm for arm in arms if arm in counts]
-    return {arm: _cost(fold, arm, counts[arm]) for arm in wanted}
+    return {arm: _overdue(fold, arm, counts[arm]) for arm in wanted}
 
 
-def _cost(fold: Fold, arm: int, tickets: int) -> Cost:
+def _overdue(fold: Fold, arm: int, tickets: int) -> Overdue:
     book = fold.books[arm]
     if fold.in_order:
-        return Cost(tickets, waiting=book.told - fold.terms.repeats * int(fold.step.row(arm).pulls))
+        return Overdue(tickets, waiting=book.told - fold.terms.repeats * int(fold.step.row(arm).pulls))
     held = fold.step.verdict_without(arm, tickets) if book.decision is None else 0
-    return Cost(tickets, fold.terms.question.word(held) if held else "")
+    return Overdue(tickets, fold.terms.question.word(held) if held else "")
 
 
-def waiting_of(fold: Fold, now: float, limit: int) -> list[WaitingTicket]:
+def pending_of(fold: Fold, now: float, limit: int) -> list[PendingTicket]:
     """The oldest tickets. Tickets are numbered in the order of asking, so these have the smallest numbers."""
     most = check_whole("limit", limit, 1)
     out = [*islice(fold.pending, most), *islice(fold.blocks, most)]
-    return [_waiting(fold, ticket, now) for ticket in sorted(out)[:most]]
+    return [_pending(fold, ticket, now) for ticket in sorted(out)[:most]]
 
 
 LONG = 3600.0
@@ -390,7 +385,7 @@ def abandoned(fold: Fold, now: float) -> str:
 
     If the terms name a time after which tickets are overdue, the campaign deals with them itself.
     """
-    oldest = waiting_of(fold, now, 1)
+    oldest = pending_of(fold, now, 1)
     terms = fold.terms
     if fold.ended or terms.after is not None or terms.units is not None or not oldest or oldest[0].seconds < LONG:
         return ""
@@ -403,7 +398,7 @@ def abandoned(fold: Fold, now: float) -> str:
     )
 
 
-def _waiting(fold: Fold, ticket: int, now: float) -> WaitingTicket:
+def _pending(fold: Fold, ticket: int, now: float) -> PendingTicket:
     if ticket in fold.blocks:
         arm, pulls, at = None, fold.blocks[ticket].pending, fold.blocks[ticket].at
     else:
@@ -413,7 +408,7 @@ def _waiting(fold: Fold, ticket: int, now: float) -> WaitingTicket:
     overdue = fold.terms.after is not None and age > fold.terms.after
     case = fold.case_name(fold.cases.get(ticket))
     unit = None if fold.units is None else fold.units.open[ticket].unit
-    return WaitingTicket(spell(fold.terms.key, ticket), arm, pulls, iso(at), age, overdue, case, unit)
+    return PendingTicket(spell(fold.terms.key, ticket), arm, pulls, iso(at), age, overdue, case, unit)
 
 
 # In a notebook

@@ -115,7 +115,7 @@ def _answer(terms: Terms, answer: str, above: str) -> str:
 
 
 def details(tally: Tally) -> list[str]:
-    """Outstanding tickets, and the fate of unanswered ones."""
+    """Pending tickets, and the fate of unanswered ones."""
     lines = [f"{tally.told:,} rewards told, {tally.pending:,} tickets out"]
     if tally.overdue:
         lines[0] += f", {tally.overdue:,} of them overdue: counted at their worst until they are told or voided"

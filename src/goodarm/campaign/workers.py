@@ -1,7 +1,7 @@
 """`Campaign.run`: a pool of workers that ask, evaluate and tell until every arm is decided.
 
 Each worker holds one ticket at a time. It tells the reward and asks for the next ticket in one transaction, so a killed
-process loses only its current evaluations. Their tickets stay outstanding, and the next `run` starts with them.
+process loses only its current evaluations. Their tickets stay pending, and the next `run` starts with them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Watch = Callable[["Tally"], None]
 Result = TypeVar("Result")
 
 MOST_RESUMED = 100_000
-"""Maximum number of outstanding tickets of an earlier run to evaluate first."""
+"""Maximum number of pending tickets of an earlier run to evaluate first."""
 LONGEST_PAUSE = 60.0
 """Maximum number of seconds between two attempts at one evaluation."""
 
@@ -46,7 +46,7 @@ class Pool:
     pause    : seconds before the first retry; each further wait is twice as long
     failed   : what to do when the last attempt raised. "stop": finish the running evaluations, then raise; "void":
                withdraw the ticket; a number: tell it as the reward
-    resume   : evaluate outstanding tickets first
+    resume   : evaluate pending tickets first
     limit    : maximum number of evaluations; None for no limit
     """
 
@@ -186,7 +186,7 @@ class Pool:
         except (TypeError, ValueError):
             raise NotAReward(
                 f"evaluate returned {shown(found)}; return a number, True or False. The ticket {ticket.ticket} of "
-                f"{ticket.arm!r} stays outstanding. Run again to continue."
+                f"{ticket.arm!r} stays pending. Run again to continue."
             ) from None
 
     def _given_up(self, ticket: Ticket, attempts: int, failure: Exception) -> float | None:
@@ -196,7 +196,7 @@ class Pool:
             return float(self.failed)
         raise EvaluationFailed(
             f"evaluating {ticket.arm!r} failed {attempts} times, at last with {type(failure).__name__}: {failure}. "
-            f"Its ticket {ticket.ticket} stays outstanding. Run again to continue, or pass failed='void' or a reward."
+            f"Its ticket {ticket.ticket} stays pending. Run again to continue, or pass failed='void' or a reward."
         ) from failure
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.campaign.intervals import decides_by_intervals
 from goodarm.campaign.results import TO_THE_SECOND
 from goodarm.campaign.rows import ArmRow, Shown, Tally, Verdicts
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.words import headline
+from goodarm.engine.evidence import has_intervals
 from goodarm.errors import Refused
 from goodarm.forest import MOST, Forest, density, drawn, short
 from goodarm.judgement.judgement import Arms, MetricColumn
@@ -65,7 +65,7 @@ class WrittenCampaign(Written):
             data=f"campaign {visible(self.campaign.name)}: {self.campaign.tally.told:,} rewards",
             setting=f"{clears}; delta {terms.delta:g}, {terms.criterion}",
             budget=terms.promise,
-            looks=f"{LOOKS} {AT_VERDICT}" if decides_by_intervals(terms) else NO_INTERVALS,
+            looks=f"{LOOKS} {AT_VERDICT}" if has_intervals(terms.made) else NO_INTERVALS,
             counted="samples",
             percent=bool(self.question.shown(terms.rewards)["shares"]),
         )
@@ -117,8 +117,7 @@ def conditions(terms: Terms) -> Iterator[str]:
         yield "each unit is new information about its arm, and all of its rows were told"
     else:
         yield "each reward is new information about its arm, regardless of earlier rewards (docs/live-verdicts.md)"
-    if terms.question.references:
-        yield "arms do not compete with the control for the same reward"
+    yield from terms.question.assumes
     yield "no reward was withheld, and no ticket voided, because of what the reward was"
 
 

@@ -55,7 +55,7 @@ def table(rows: Iterable[ArmRow], estimate: str, title: str | None = None) -> Ta
 
 
 def _out(row: ArmRow) -> str:
-    """Number of outstanding tickets, and the verdicts that overdue ones hold back."""
+    """Pending tickets, and the verdicts that overdue ones hold back."""
     words = [f"{row.pending:,}", f"({row.overdue:,} overdue)" if row.overdue else ""]
     return " ".join(filter(None, [*words, f"hold back {row.held_back}" if row.held_back else ""]))
 

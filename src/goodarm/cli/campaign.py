@@ -353,7 +353,7 @@ def end(
     name: Name,
     reason: Annotated[str, typer.Option(metavar="WHY", help="Why it ends; the journal keeps it.")] = "",
 ) -> None:
-    """End a campaign. Rewards of outstanding tickets may still be told."""
+    """End a campaign. Rewards of pending tickets may still be told."""
     with _opened(store, name) as found:
         found.end(reason)
 

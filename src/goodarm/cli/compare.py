@@ -54,7 +54,9 @@ LogReward = Annotated[
 LogLow = Annotated[
     float | None, typer.Option("--low", parser=number, metavar="L", help="For replay:LOG: smallest reward.")
 ]
-LogHigh = Annotated[float | None, typer.Option("--high", parser=number, metavar="H", help="For replay:LOG: largest.")]
+LogHigh = Annotated[
+    float | None, typer.Option("--high", parser=number, metavar="H", help="For replay:LOG: largest reward.")
+]
 """Options of replay:LOG."""
 
 

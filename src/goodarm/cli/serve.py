@@ -47,8 +47,10 @@ Private = Annotated[bool, typer.Option("--private-webhooks", help="Webhooks may 
 Origin = Annotated[str | None, option("The address that browsers see, if the server is behind a proxy.", "URL")]
 FailedLogins = Annotated[int, option("Wrong tokens per minute before an address must wait.", "N", "--failed-logins")]
 WebhookPorts = Annotated[str, option("Ports that webhooks may call, separated by commas.", "P,P", "--webhook-ports")]
-MostTickets = Annotated[int, option("Maximum number of outstanding tickets per campaign.", "N", "--most-tickets")]
-MostEntries = Annotated[int, option("Maximum entries of a journal.", "N", "--most-entries")]
+MostTickets = Annotated[int, option("Maximum pending tickets per campaign; more are refused.", "N", "--most-tickets")]
+MostEntries = Annotated[
+    int, option("Maximum number of journal entries. Asks are refused above it.", "N", "--most-entries")
+]
 RootPath = Annotated[str, option("Path prefix behind a proxy, such as /goodarm.", "/P", "--root-path")]
 LogLevel = Annotated[str, option("debug, info (includes logins), warning, error or critical.", "L", "--log-level")]
 LogFormat = Annotated[str, option("Format of the log on stderr.", "text|json", "--log-format")]

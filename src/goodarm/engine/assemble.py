@@ -104,7 +104,7 @@ class Assembly:
             kept=kept,
             progress=progress,
             ledger=empty_ledger(arms if fdr else 0),
-            settled=np.zeros(arms if fdr else 0, dtype=np.int64),
+            called=np.zeros(arms if fdr else 0, dtype=np.int64),
         )
         return State(tables, start_pool(self.policy, self.bar, horizon), belief)
 

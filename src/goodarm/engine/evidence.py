@@ -1,6 +1,7 @@
 """The evidence for each kind of question: the policies that can answer it, the live step, and the intervals.
 
-`goodarm.question` defines the questions, and this module their answers. A new kind has one entry in `EVIDENCE`.
+`goodarm.question` defines the questions, and this module their answers. A new kind has one entry in `EVIDENCE`, and one
+in `OF_FAMILY` for each family of rewards for which its evidence is another.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.compile import ALWAYS, TOTALS, just_in_time
 from goodarm.engine.live.bars import BarsStep
-from goodarm.engine.live.checks import check_against_control, check_live
+from goodarm.engine.live.checks import by_totals, check_against_control, check_live
 from goodarm.engine.live.control import ControlStep
 from goodarm.engine.live.step import LiveStep
 from goodarm.engine.live.threshold import ScoredStep, ThresholdStep, rehearse
@@ -27,17 +28,18 @@ from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.policies import Policy
 from goodarm.policies import policy as make_policy
 from goodarm.problem import Bar, Bounded, GradedCases, Problem, Rewards, ScoredCases, bar_at
-from goodarm.question import Bars, Control, Metric, Question, Reward, Threshold
-from goodarm.rules.identification import EvidenceRule
+from goodarm.question import Bars, Control, Metric, Question, Reward, Threshold, registered
+from goodarm.rules.identification import EvidenceRule, RadiusRule
 from goodarm.rules.identification.several_bars import failing_bar
 from goodarm.rules.identification.versus import as_if_paired, versus
 from goodarm.rules.identification.with_scores import score_bets
 from goodarm.rules.parameters import Formula, take
 from goodarm.rules.sampling import IndexRule
-from goodarm.verdict import Criterion
+from goodarm.verdict import Basis, Criterion, Guarantee
+from goodarm.wire import jsonable
 
 Floats = NDArray[np.float64]
-Asked = TypeVar("Asked", bound=Question)
+Kind = TypeVar("Kind", bound=Question)
 
 REPLACED = ("versus", "gap-mixture")
 """Identification rules that `versus` may replace silently: itself and the default."""
@@ -82,11 +84,25 @@ class MetricState(NamedTuple):
     failed: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """NaN becomes null."""
-        return {
-            name: None if isinstance(value, float) and math.isnan(value) else value
-            for name, value in self._asdict().items()
-        }
+        """All fields as JSON."""
+        found: dict[str, Any] = jsonable(self._asdict())
+        return found
+
+
+class EvidencePath(NamedTuple):
+    """Interval and evidence of an arm over time, one entry per point; NaN where they are unknown."""
+
+    low: Floats
+    high: Floats
+    for_good: Floats
+    for_bad: Floats
+
+
+def has_intervals(policy: Policy) -> bool:
+    """Whether the evidence is a function of totals, from which an interval can be computed."""
+    rule = policy.identification
+    by_own_totals = rule.by_totals and policy.decided_by is Basis.OWN and rule.guarantee is not Guarantee.NONE
+    return by_own_totals and not (isinstance(rule, RadiusRule) and rule.by_model)
 
 
 class Setup(NamedTuple):
@@ -109,17 +125,23 @@ class Setup(NamedTuple):
     costs: Sequence[float] | None = None
 
 
-class Evidence(ABC, Generic[Asked]):
+class Evidence(ABC, Generic[Kind]):
     """The answer to one kind of question: policies, live step and intervals.
 
+    tenths   : tenths of the scores of all cases, arm by arm, where a judge scored them
     own_mean : whether an arm is decided by comparing its own mean with one number. The simulator's compiled loop and
                the limits in `goodarm.theory` require this
     """
 
     own_mean: ClassVar[bool] = False
 
-    def __init__(self, question: Asked) -> None:
-        self.question = question
+    def __init__(self, question: Kind, tenths: Sequence[Sequence[int]] = ()) -> None:
+        self.question, self.tenths = question, tenths
+
+    @property
+    def paired_with(self) -> str | None:
+        """The arm whose results on the same cases are compared with those of every arm, if there is one."""
+        return None
 
     @abstractmethod
     def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
@@ -159,6 +181,15 @@ class Evidence(ABC, Generic[Asked]):
     ) -> list[MetricState]:
         """Estimates of each metric of an arm with this share of delta, where a reward has several."""
         return []
+
+    def path(self, policy: Policy, problem: Problem, points: Sequence[Seen], weight: float) -> EvidencePath:
+        """How interval and evidence of an arm with this share of delta grew, with pending samples at their worst.
+
+        Unknown where the arm's own totals do not show it.
+
+        points : what was told of the arm at each time
+        """
+        return EvidencePath(*np.full((len(EvidencePath._fields), len(points)), np.nan))
 
 
 class ThresholdEvidence(Evidence[Threshold]):
@@ -211,6 +242,21 @@ class ThresholdEvidence(Evidence[Threshold]):
         )
         return low, high
 
+    def path(self, policy: Policy, problem: Problem, points: Sequence[Seen], weight: float) -> EvidencePath:
+        """Interval and evidence from the totals at each time. Only told rewards count if they have no worst value."""
+        if not has_intervals(policy):
+            return super().path(policy, problem, points, weight)
+        if not by_totals(policy, problem.rewards):
+            points = [point._replace(pending=0.0) for point in points]
+        rule, bar, need = policy.identification, problem.bar, math.log(1.0 / (problem.delta * weight))
+        values = take(policy.setting.identification, rule.defaults)
+        debt = bar.budget - need  # the evidence of an arm with a smaller share starts below 0
+        for_good, for_bad = (
+            evidence_from_totals(rule, *_columns(points, side), bar, values)[side] + debt for side in (0, 1)
+        )
+        levels = np.full(len(points), need)
+        return EvidencePath(*self.intervals(policy, problem, points, {}, levels), for_good, for_bad)
+
 
 class ControlEvidence(Evidence[Control]):
     """Totals of an arm against those of the control, by `goodarm.rules.identification.versus`."""
@@ -225,8 +271,7 @@ class ControlEvidence(Evidence[Control]):
         >>> ControlEvidence(Control("now")).policy("value+gap-mixture", Bounded(), None).name
         'value-normal+versus'
         """
-        text = given.name if isinstance(given, Policy) else str(given)
-        sampling, rule = (*_PLUS.split(text, maxsplit=1), "versus")[:2]
+        text, sampling, rule = _named(given, "versus")
         rule, at, model = rule.partition("@")
         if rule not in REPLACED:
             raise UnsoundPairing(
@@ -281,6 +326,10 @@ class PairedEvidence(Evidence[Control]):
     delta add up to at most 1 (union bound). After its N-th pair, an arm is certain to be decided.
     """
 
+    @property
+    def paired_with(self) -> str:
+        return self.question.arm
+
     def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
         """The sampling rule of a policy, with verdicts by `bet-mixture`.
 
@@ -288,8 +337,7 @@ class PairedEvidence(Evidence[Control]):
         >>> PairedEvidence(Control("now")).policy("value+gap-mixture", Cases(100), None).name
         'value+bet-mixture'
         """
-        text = given.name if isinstance(given, Policy) else str(given)
-        sampling, rule = (*_PLUS.split(text, maxsplit=1), PAIRED)[:2]
+        text, sampling, rule = _named(given, PAIRED)
         if rule not in (*REPLACED, PAIRED):
             raise UnsoundPairing(
                 f"{text}: in a comparison with a control on the same cases, verdicts use paired differences "
@@ -298,12 +346,7 @@ class PairedEvidence(Evidence[Control]):
         return make_policy(f"{sampling}+{PAIRED}", rewards=_graded(rewards), criterion=criterion)
 
     def check(self, policy: Policy, problem: Problem) -> None:
-        if policy.model is not None:
-            raise UnsoundPairing(
-                f"{policy.name} has a model of the arms' means, but this campaign compares differences from the "
-                "control. "
-                "Name a policy without a model."
-            )
+        _refuse_model(policy, "compares differences from the control")
         paired = replace(problem, rewards=_graded(problem.rewards))
         ThresholdEvidence(Threshold(problem.threshold)).check(policy, paired)
 
@@ -331,14 +374,7 @@ class PairedEvidence(Evidence[Control]):
 
 
 class ScoredEvidence(ThresholdEvidence):
-    """Labels of a fixed test set against a fixed threshold, with a cheap judge's score for each case: `score-bets`.
-
-    tenths : tenths of the scores of all cases, arm by arm
-    """
-
-    def __init__(self, question: Threshold, tenths: Sequence[Sequence[int]] = ()) -> None:
-        super().__init__(question)
-        self.tenths = tenths
+    """Labels of a fixed test set against a fixed threshold, with a cheap judge's score for each case: `score-bets`."""
 
     def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
         """The sampling rule of a policy, with verdicts by `score-bets`.
@@ -347,8 +383,7 @@ class ScoredEvidence(ThresholdEvidence):
         >>> ScoredEvidence(Threshold(0.8)).policy("value+gap-mixture", ScoredCases(100), None).name
         'value+score-bets'
         """
-        text = given.name if isinstance(given, Policy) else str(given)
-        sampling, rule = (*_PLUS.split(text, maxsplit=1), score_bets.name)[:2]
+        text, sampling, rule = _named(given, score_bets.name)
         if rule not in (*REPLACED, PAIRED, score_bets.name):
             raise UnsoundPairing(
                 f"{text}: with scores, verdicts use the differences between labels and scores ({score_bets.name!r}), "
@@ -357,12 +392,7 @@ class ScoredEvidence(ThresholdEvidence):
         return make_policy(sampling, score_bets, rewards=rewards, criterion=criterion)
 
     def check(self, policy: Policy, problem: Problem) -> None:
-        if policy.model is not None:
-            raise UnsoundPairing(
-                f"{policy.name} has a model of the arms' means, but this campaign decides by differences between "
-                "labels and scores. "
-                "Name a policy without a model."
-            )
+        _refuse_model(policy, "decides by differences between labels and scores")
         check_live(policy, problem.rewards)
 
     def check_simulated(self, policy: Policy, problem: Problem) -> None:
@@ -487,6 +517,20 @@ class BarsEvidence(Evidence[Bars]):
         return take(policy.setting.identification, policy.identification.defaults)
 
 
+def _named(given: str | Policy, rule: str) -> tuple[str, str, str]:
+    """The name of a policy, its sampling rule, and its identification rule: `rule` if it names none."""
+    text = given.name if isinstance(given, Policy) else str(given)
+    sampling, identification = (*_PLUS.split(text, maxsplit=1), rule)[:2]
+    return text, sampling, identification
+
+
+def _refuse_model(policy: Policy, does: str) -> None:
+    if policy.model is not None:
+        raise UnsoundPairing(
+            f"{policy.name} has a model of the arms' means, but this campaign {does}. Name a policy without a model."
+        )
+
+
 def _graded(rewards: Rewards) -> GradedCases:
     assert isinstance(rewards, GradedCases)
     return GradedCases(rewards.count)
@@ -541,21 +585,39 @@ def _shifts(one_side: Formula) -> Formula:
     return shifts
 
 
-EVIDENCE: dict[type[Question], Callable[[Any], Evidence[Any]]] = {
-    Threshold: ThresholdEvidence,
-    Control: ControlEvidence,
-    Bars: BarsEvidence,
+Answers = dict[type[Question], Callable[..., Evidence[Any]]]
+
+EVIDENCE: Answers = {Threshold: ThresholdEvidence, Control: ControlEvidence, Bars: BarsEvidence}
+
+
+class OfFamily(NamedTuple):
+    """Evidence for one family of rewards.
+
+    only : why other kinds can't be answered with these rewards; empty if they have their evidence in `EVIDENCE`
+    """
+
+    answers: Answers
+    only: str = ""
+
+
+OF_FAMILY: dict[type[Rewards], OfFamily] = {
+    ScoredCases: OfFamily(
+        {Threshold: ScoredEvidence},
+        "scores require a comparison with a threshold. Leave out scores or control.",
+    ),
+    GradedCases: OfFamily({Control: PairedEvidence}),
 }
+"""Pairs against a control on a fixed test set, and score bets with a judge's scores; special families first."""
 
 
 def evidence_for(
     question: Question, rewards: Rewards = Bounded(), tenths: Sequence[Sequence[int]] = ()
 ) -> Evidence[Any]:
-    """The evidence for a question: pairs against a control on a fixed test set, score bets with a judge's scores."""
-    if isinstance(rewards, ScoredCases):
-        if not isinstance(question, Threshold):
-            raise InvalidValue("scores require a comparison with a threshold. Leave out scores or control.")
-        return ScoredEvidence(question, tenths)
-    if isinstance(question, Control) and isinstance(rewards, GradedCases):
-        return PairedEvidence(question)
-    return EVIDENCE[type(question)](question)
+    """The evidence for a question, by its kind and by the family of the rewards."""
+    kind = type(question)
+    for answers, only in (found for family, found in OF_FAMILY.items() if isinstance(rewards, family)):
+        if kind in answers:
+            return answers[kind](question, tenths)
+        if only:
+            raise InvalidValue(only)
+    return registered(EVIDENCE, kind, "evidence in `goodarm.engine.evidence.EVIDENCE`")(question)

@@ -62,7 +62,7 @@ def change(lines: Lines, arm: int, mean: float, slope: float) -> None:
         lines.counts[NAN] += 1
 
 
-def close(lines: Lines, arm: int) -> None:
+def remove(lines: Lines, arm: int) -> None:
     """Remove the line of an open arm, and move the lines behind it forward."""
     lines.counts[OPEN] -= 1
     for place in range(lines.places[arm], lines.counts[OPEN]):

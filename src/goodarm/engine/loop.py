@@ -77,7 +77,7 @@ class Tables(NamedTuple):
     kept: Any  # the selector's working memory
     progress: NDArray[np.int64]  # (6,): see `ROUND`
     ledger: Ledger  # for e-BH; two empty lists under fwer
-    settled: NDArray[np.int64]  # scratch for e-BH
+    called: NDArray[np.int64]  # scratch for e-BH
 
 
 class Kind(NamedTuple):
@@ -111,7 +111,7 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
         tables: Tables, pool: Pool, source: Any, bar: Any, parameters: Any, generator: Any, until: int, trace: Any
     ) -> tuple[Pool, bool]:
         arms, decided_at, kept, progress = borrowed((tables.arms, tables.decided_at, tables.kept, tables.progress))
-        ledger, settled, source, lent = tables.ledger, tables.settled, borrowed(source), borrowed(pool)
+        ledger, called, source, lent = tables.ledger, tables.called, borrowed(source), borrowed(pool)
         choosing, observing, deciding, fitting, timing = parameters
         count = arms.shape[0]
         now, open_arms, due, fresh = progress[ROUND], progress[OPEN], progress[FIT_DUE], progress[FRESH]
@@ -140,9 +140,9 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
                 if ready:
                     update(kept, a, arm, present, bar, choosing)
                 if fdr:
-                    found, opened = decide_by_rank(arms, a, ledger, settled, bar)
+                    found, opened = decide_by_rank(arms, a, ledger, called, bar)
                     for j in range(found):
-                        i = settled[j]
+                        i = called[j]
                         decided_at[i] = now
                         missing -= 1 if arms[i, VERDICT] > 0.0 else 0
                         if ready:

@@ -259,6 +259,6 @@ def _few_lines(slope: Formula, clock: Formula, read: Formula) -> Selector:
         if arm.verdict == 0.0:
             few_lines.change(lines, i, arm.mean, slope(arm, bar, *parameters[0]))
         else:
-            few_lines.close(lines, i)
+            few_lines.remove(lines, i)
 
     return Selector(prepare, select, update)

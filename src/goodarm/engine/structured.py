@@ -241,9 +241,9 @@ def give_verdict(tables: Tables, i: int, verdict: float, pool: Pool) -> int:
 
 def judge_by_rank(tables: Tables, a: int, numbers: Row, worn: bool, pool: Pool, bar: Bar, given: Any) -> int:
     """Verdicts by e-BH."""
-    found, opened = decide_by_rank(tables.arms, a, tables.ledger, tables.settled, bar)
+    found, opened = decide_by_rank(tables.arms, a, tables.ledger, tables.called, bar)
     for j in range(found):
-        tables.decided_at[tables.settled[j]] = np.int64(pool.round)
+        tables.decided_at[tables.called[j]] = np.int64(pool.round)
     return opened
 
 

@@ -71,11 +71,12 @@ def bernoulli(
 def gaussian(
     means: MeansOrDraw, threshold: float, *, scale: float = 1.0, horizon: int = 1_000_000, name: str = "gaussian"
 ) -> Environment:
-    """Gaussian rewards of standard deviation `scale`; with means as for `bernoulli`."""
+    """Gaussian rewards of standard deviation `scale`; the means given, or drawn by a function as for `bernoulli`."""
+    rewards = Gaussian(scale)  # refuses a wrong scale
     arms, draw, words = means_of(means, bounded=False)
     reading = f"Gaussian rewards of standard deviation {scale:g}, {words}"
     extra = np.array([scale])
-    return Environment(name, arms, threshold, draw, gaussian_reward, Gaussian(scale), horizon, extra, reading)
+    return Environment(name, arms, threshold, draw, gaussian_reward, rewards, horizon, extra, reading)
 
 
 def beta(

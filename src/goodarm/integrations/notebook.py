@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from goodarm.campaign import Campaign
-from goodarm.campaign.rows import plain
 from goodarm.errors import InvalidValue, MissingExtra
 from goodarm.judgement.judgement import Judgement
+from goodarm.wire import jsonable
 
 STATIC = files("goodarm.service") / "static"
 ENTRY = "notebook.js"
@@ -55,7 +55,7 @@ def shown(source: Campaign | Judgement) -> dict[str, Any]:
         raise InvalidValue(f"a chart shows a Campaign or a Judgement; got {type(source).__name__}.")
     terms = source.terms.shown()
     rows = [row.brief() for row in source.arms()]
-    return _within(str(source).partition("\n")[0], {"question": terms["question"], "rewards": terms["rewards"]}, rows)
+    return _within(str(source).partition("\n")[0], {"question": terms.question, "rewards": terms.rewards}, rows)
 
 
 def _of_judgement(found: Judgement) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _of_judgement(found: Judgement) -> dict[str, Any]:
     names = [" / ".join(map(str, key)) for key in zip(*arms.segment, arms.arm, strict=True)]
     rows = [
         {"arm": name, "label": name, "sign": int(sign), "pulls": int(pulls), "pending": 0}
-        | {"mean": plain(float(mean)), "low": plain(float(low)), "high": plain(float(high))}
+        | {"mean": jsonable(float(mean)), "low": jsonable(float(low)), "high": jsonable(float(high))}
         for name, sign, pulls, mean, low, high in zip(
             names, arms.verdict, np.asarray(arms.pulls), arms.mean, arms.low, arms.high, strict=True
         )

@@ -170,7 +170,7 @@ def decide_cells(
     arms = sums.arm.tolist()
     cells, count = read_cells(source, options, columns, arms), options.cases or 0
     results, which = options.kind.of_cells(cells.result, arms), np.flatnonzero(judged)
-    problem = options.question.problem(which.size, options.delta, options.scale.family)
+    problem = options.problem(which.size)
     pulls = (~np.isnan(results)).sum(axis=1).astype(float)
     whole = pulls == count
     if not whole[which].all() and options.drawn is None:

@@ -17,6 +17,7 @@ from goodarm.judgement.page import page
 from goodarm.judgement.words import evidence_words
 from goodarm.question import UNDECIDED
 from goodarm.rules.identification.gap_mixture import is_certain
+from goodarm.spreadsheet import cell
 from goodarm.whole_files import explained, refuse_replacing, whole, write_text
 
 if TYPE_CHECKING:
@@ -129,8 +130,8 @@ def csv_file(written: Written, path: Path) -> None:
     columns = _for_people(written)
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+        writer.writerow(map(cell, columns))
+        writer.writerows(map(cell, row) for row in zip(*columns.values(), strict=True))
 
 
 def excel_file(written: Written, path: Path) -> None:
@@ -146,8 +147,8 @@ def excel_file(written: Written, path: Path) -> None:
     for row in zip(*columns.values(), strict=True):
         arms.append([_cell(value) for value in row])
     for place, name in enumerate(columns, start=1):
-        for (cell,) in arms.iter_rows(min_row=2, min_col=place, max_col=place):
-            cell.number_format = formats.get(name, cell.number_format)
+        for (found,) in arms.iter_rows(min_row=2, min_col=place, max_col=place):
+            found.number_format = formats.get(name, found.number_format)
         letter = arms.cell(row=1, column=place).column_letter
         arms.column_dimensions[letter].width = 30 if name in ("arm", "guarantee") else max(12, len(name) + 4)
     arms.freeze_panes, arms.auto_filter.ref = "A2", arms.dimensions
@@ -155,8 +156,8 @@ def excel_file(written: Written, path: Path) -> None:
         about.append([topic, _cell(line)])
         about.cell(row=about.max_row, column=2).alignment = Alignment(wrap_text=True, vertical="top")
     about.column_dimensions["A"].width, about.column_dimensions["B"].width = 16, 100
-    for cell in (*arms[1], *about["A"]):
-        cell.font = Font(bold=True)
+    for bold in (*arms[1], *about["A"]):
+        bold.font = Font(bold=True)
     with path.open("wb") as stream:
         book.save(stream)
 
@@ -192,5 +193,5 @@ def _cell(value: object) -> object:
         return value if math.isfinite(value) else None
     if isinstance(value, str):
         clean = "".join(letter for letter in value if letter.isprintable() or letter in "\t\n")
-        return f"'{clean}" if clean.startswith("=") else clean
+        return cell(clean)
     return value

@@ -37,7 +37,7 @@ def rows_to_half(options: LogOptions, sums: Sums, verdict: NDArray[np.int8], sha
     for several bars.
     """
     undecided = np.flatnonzero(verdict == 0)
-    if options.threshold is None:
+    if not options.kind.own_mean:
         return None
     problem, rule = options.problem(sums.pulls.size), options.identification
     rarer = min(problem.threshold, 1.0 - problem.threshold) if options.scale.bounded else 1.0

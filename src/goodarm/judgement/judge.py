@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.arguments import checked_number, percentage, plural, shown, warn_of_delta
+from goodarm.arguments import plural, shown, warn_of_delta
 from goodarm.errors import InvalidValue, LogWarning, UnreadableTable
 from goodarm.judgement.forecast import rows_to_half
 from goodarm.judgement.judgement import Arms, Judgement
@@ -20,7 +20,7 @@ from goodarm.judgement.shares import LATE, Kept, Shares, shared
 from goodarm.judgement.sources._base import LogSource, Progress, Sums, silent
 from goodarm.judgement.words import Doubt, shared_budget, visible
 from goodarm.problem import Rewards
-from goodarm.question import Bars, BarsGiven
+from goodarm.question import LOG, Bars, BarsGiven, QuestionGiven, asked
 from goodarm.verdict import Criterion, Guarantee
 
 
@@ -58,6 +58,7 @@ def judge(
     repeats: int | None = None,
     score: str | None = None,
     bars: BarsGiven | Bars | None = None,
+    question: QuestionGiven | None = None,
     format: str | None = None,
     metric: str | None = None,
     table: str | None = None,
@@ -80,6 +81,7 @@ def judge(
                      `margin`
     bars      : in place of a threshold, several columns with their bars: "correct >= 0.9, slow <= 0.05"; good arms
                 clear every bar, and a bad one names the column that fails
+    question  : in place of all of these: the question as an object of `goodarm.question`, or its JSON fields
     order     : a column that gives the order of the rewards, to process them one by one like a campaign
     nulls     : "error", "drop" or "zero"
     propensity, cap : weight every row by 1/propensity, at most `cap`
@@ -117,7 +119,7 @@ def judge(
     if case is not None and unit is not None:
         raise InvalidValue("a case is the unit of a fixed test set; give `case` or `unit`, not both.")
     options = LogOptions(
-        threshold=percentage(threshold),
+        asked(question, LOG, threshold=threshold, control=versus, margin=margin, bars=bars),
         delta=delta,
         arm=arm,
         reward=reward,
@@ -128,8 +130,6 @@ def judge(
         criterion=Criterion(criterion),
         rule=rule,
         by=(by,) if isinstance(by, str) else tuple(by),
-        versus=versus,
-        margin=checked_number("margin", percentage(margin)),
         order=None if case is not None else order,
         nulls="drop" if score is not None and nulls == "error" else nulls,
         propensity=propensity,
@@ -148,7 +148,6 @@ def judge(
         repeats=repeats,
         score=score,
         drawn=order if case is not None else None,
-        bars=bars if bars is None or isinstance(bars, Bars) else Bars(bars),
     )
     warn_of_delta(delta)
     source = open_source(data, table=table, query=query, separator=separator, encoding=encoding, memory=memory)

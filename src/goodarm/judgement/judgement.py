@@ -29,8 +29,9 @@ from goodarm.judgement.words import (
 )
 from goodarm.judgement.written import VERDICTS, Captions, Written
 from goodarm.plain_table import plain_table
-from goodarm.question import UNDECIDED, Bars, Control, Threshold
+from goodarm.question import UNDECIDED, Question
 from goodarm.verdict import Guarantee
+from goodarm.wire import jsonable
 
 if TYPE_CHECKING:
     from goodarm.forest import Forest
@@ -189,8 +190,8 @@ class Judgement(Written):
         return tuple(note for note in self.notes if isinstance(note, Doubt))
 
     @property
-    def question(self) -> Threshold | Control | Bars:
-        """The question about each arm, on the rule's scale."""
+    def question(self) -> Question:
+        """The question about each arm, in the log's units."""
         return self.options.question
 
     @cached_property
@@ -225,7 +226,7 @@ class Judgement(Written):
         arms, options = self.arms, self.options
         first = arms.taken(drawn(arms.verdict))
         names = [" / ".join(map(str, key)) for key in zip(*first.segment, first.arm, strict=True)]
-        bar = options.kind.bar
+        bar = options.question.bar
         many = arms.arm.size > MOST
         edges, counts, beyond = density(arms.mean, arms.verdict, bar) if many else (np.zeros(0), {}, 0)
         return Forest(
@@ -294,7 +295,7 @@ class Judgement(Written):
         head = {
             "source": self.source,
             "rows": self.rows,
-            "threshold": self.options.threshold,
+            "threshold": None,
             "delta": self.options.delta,
             "criterion": str(self.options.criterion),
             "rule": self.rule,
@@ -328,15 +329,16 @@ class Judgement(Written):
     def _rows(self, arms: Arms) -> list[dict[str, Any]]:
         found = []
         for i in range(arms.arm.size):
+            needs = jsonable(arms.needs[i])
             row = {
                 "arm": arms.arm[i],
                 "pulls": int(arms.pulls[i]),
-                "mean": _known(arms.mean[i]),
-                "low": _known(arms.low[i]),
-                "high": _known(arms.high[i]),
+                "mean": jsonable(arms.mean[i]),
+                "low": jsonable(arms.low[i]),
+                "high": jsonable(arms.high[i]),
                 "verdict": self.words[int(arms.verdict[i])],
-                "evidence": _known(arms.evidence[i]),
-                "needs": int(arms.needs[i]) if math.isfinite(arms.needs[i]) else None,
+                "evidence": jsonable(arms.evidence[i]),
+                "needs": None if needs is None else int(needs),
             }
             if arms.when is not None:
                 row["when"] = None if arms.when[i] is None else str(arms.when[i])
@@ -345,7 +347,7 @@ class Judgement(Written):
             if arms.failed is not None:
                 row["failed"] = arms.failed[i]
                 row["metrics"] = {
-                    metric.metric: {name: _known(getattr(metric, name)[i]) for name in ("mean", "low", "high")}
+                    metric.metric: {name: jsonable(getattr(metric, name)[i]) for name in ("mean", "low", "high")}
                     for metric in arms.metrics
                 }
             found.append(row)
@@ -366,8 +368,3 @@ def _between(low: float, high: float) -> str:
     if math.isnan(low) or math.isnan(high):
         return "unknown"
     return f"{_figure(low)} or more" if high == math.inf else f"{_figure(low)} to {_figure(high)}"
-
-
-def _known(value: float) -> float | None:
-    """A number for JSON, which has neither NaN nor infinity: None in place of these."""
-    return float(value) if math.isfinite(value) else None

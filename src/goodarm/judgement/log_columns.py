@@ -11,6 +11,7 @@ from goodarm.arguments import plain_form, plural_of
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.options import LogOptions
 from goodarm.judgement.words import Doubt
+from goodarm.question import Threshold  # noqa: F401  the examples
 
 PLAUSIBLE = {
     "arm": (
@@ -169,7 +170,7 @@ def choose_columns(options: LogOptions, names: Sequence[str], title: str, times:
 def unit_like(columns: LogColumns, names: Sequence[str]) -> str | None:
     """An unused column whose name suggests persons, sessions, machines or another id.
 
-    >>> columns = choose_columns(LogOptions(threshold=0.5), ["arm", "reward", "user_id", "request_id"], "log")
+    >>> columns = choose_columns(LogOptions(Threshold(0.5)), ["arm", "reward", "user_id", "request_id"], "log")
     >>> unit_like(columns, ["arm", "reward", "user_id", "request_id"])
     'user_id'
     """
@@ -182,7 +183,7 @@ def unit_like(columns: LogColumns, names: Sequence[str]) -> str | None:
 def pulls_like(columns: LogColumns, names: Sequence[str]) -> str | None:
     """An unused column whose name suggests a number of samples, as tables of totals have.
 
-    >>> columns = choose_columns(LogOptions(threshold=0.5), ["ad", "impressions", "clicks"], "ads.csv")
+    >>> columns = choose_columns(LogOptions(Threshold(0.5)), ["ad", "impressions", "clicks"], "ads.csv")
     >>> pulls_like(columns, ["ad", "impressions", "clicks"])
     'impressions'
     """

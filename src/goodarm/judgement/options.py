@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from goodarm.arguments import check_whole, plural_of
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
-from goodarm.judgement.kinds import KINDS, LogKind
+from goodarm.judgement.kinds import LOGS, LogKind
 from goodarm.policies.names import identification_names, identification_rule
 from goodarm.problem import (
     LARGEST_SCALE,
@@ -24,7 +24,7 @@ from goodarm.problem import (
     UpTo,
     rewards_from_text,
 )
-from goodarm.question import PER_UNIT, Bars, Control, Threshold
+from goodarm.question import PER_UNIT, Question, Threshold, registered  # noqa: F401  Threshold: the example
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
 from goodarm.rules.identification.bet_mixture import bet_mixture, bets
 from goodarm.rules.identification.gap_mixture import GAPS
@@ -147,9 +147,12 @@ def read_window(text: str | float) -> float:
 
 @dataclass(frozen=True)
 class LogOptions:
-    """All options of `judge`. The constructor refuses invalid combinations."""
+    """All options of `judge`. The constructor refuses invalid combinations.
 
-    threshold: float | None = None
+    question : the question about each arm, in the log's units
+    """
+
+    question: Question
     delta: float = 0.05
     arm: str | None = None
     reward: str | None = None
@@ -160,8 +163,6 @@ class LogOptions:
     criterion: Criterion = Criterion.FWER
     rule: str | None = None
     by: tuple[str, ...] = ()
-    versus: str | None = None
-    margin: float = 0.0
     order: str | None = None
     nulls: str = "error"
     propensity: str | None = None
@@ -180,14 +181,11 @@ class LogOptions:
     repeats: int | None = None
     score: str | None = None
     drawn: str | None = None
-    bars: Bars | None = None
     graded: bool = False
     """Whether the log has any reward strictly between the ends of the range."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", self.kind.scale())
-        if self.margin and not self.kind.differences:
-            raise InvalidValue("a margin requires a control. Give `versus=ARM` as well.")
         self.kind.check()
         self.problem(1)
         if self.nulls not in NULLS:
@@ -225,25 +223,18 @@ class LogOptions:
         return self.max_arms is not None or self.ledger is not None or self.by_appearance
 
     @cached_property
-    def kind(self) -> LogKind:
+    def kind(self) -> LogKind[Any]:
         """The kind of question, with everything that depends on it."""
-        given = [kind for kind in KINDS if getattr(self, kind.field) is not None]
-        if len(given) != 1:
-            raise InvalidValue(
-                "give either a threshold, the bar that a good arm's mean reaches (`threshold=0.02`), or a control to "
-                "compare with (`versus=ARM` and `margin=M`), or several bars (`bars='correct >= 0.9, slow <= 0.05'`)."
-            )
-        return given[0](self)
-
-    @property
-    def question(self) -> Threshold | Control | Bars:
-        """The question about each arm, on the rule's scale."""
-        return self.kind.question
+        answers = registered(LOGS, type(self.question), "judgement of logs in `goodarm.judgement.kinds.LOGS`")
+        return answers(self, self.question)
 
     def terms(self, columns: LogColumns) -> dict[str, Any]:
         """Options that must be the same at every look with a ledger: those that affect an arm's evidence."""
-        fixed = ("threshold", "delta", "margin", "nulls", "where", "cap", "unit_limit", "seconds", "cases", "repeats")
+        fixed = ("nulls", "where", "cap", "unit_limit", "seconds", "cases", "repeats")
         return {
+            "threshold": None,
+            "delta": self.delta,
+            "margin": 0.0,
             **{name: getattr(self, name) for name in fixed},
             **self.kind.terms(),
             "criterion": str(self.criterion),
@@ -276,10 +267,8 @@ class LogOptions:
         return self.criterion is Criterion.FDR
 
     def problem(self, arms: int) -> Problem:
-        """The same question about this many arms, on the rule's scale: [0, 1] for bounded rewards."""
-        given, scale = self.threshold, self.scale
-        threshold = 0.5 if given is None else (given - scale.start) / scale.length
-        return Problem(threshold, arms, self.delta, scale.family)
+        """The problem with this many arms, on the rule's scale: [0, 1] for bounded rewards."""
+        return self.kind.scaled.problem(arms, self.delta, self.scale.family)
 
     @property
     def identification(self) -> IdentificationRule:
@@ -301,7 +290,7 @@ class LogOptions:
         whether rewards are graded is a property of the metric, not of chance.
         """
         plain = self.rule is None and self.order is None and self.case is None and not self.weighted
-        return plain and self.scale.bounded and self.threshold is not None
+        return plain and self.scale.bounded and self.kind.own_mean
 
     @property
     def cell_by_cell(self) -> bool:
@@ -317,7 +306,7 @@ class LogOptions:
     def counted(self) -> str:
         """Plural noun for the samples: the units if a column names them, the cases of a test set, otherwise rows.
 
-        >>> LogOptions(threshold=0.02, unit="user_id").counted, LogOptions(threshold=0.02).counted
+        >>> LogOptions(Threshold(0.02), unit="user_id").counted, LogOptions(Threshold(0.02)).counted
         ('users', 'rows')
         """
         if self.unit is None:
@@ -342,7 +331,7 @@ class LogOptions:
     @property
     def by_sums(self) -> bool:
         """Whether the verdict follows from sums of logarithms, one for each bet."""
-        return self.threshold is not None and self.order is None and self.identification.name == BY_SUMS
+        return self.kind.own_mean and self.order is None and self.identification.name == BY_SUMS
 
     @property
     def bets(self) -> list[float]:
@@ -398,7 +387,7 @@ class LogOptions:
                 f"`per_unit='{self.per_unit}'` needs rewards in [0, 1]. For amounts such as revenue, judge the sum or "
                 "the mean of each unit: `per_unit='sum'` or `per_unit='mean'`."
             )
-        if self.window is not None and self.open_at_worst and not (self.scale.bounded and self.threshold is not None):
+        if self.window is not None and self.open_at_worst and not (self.scale.bounded and self.kind.own_mean):
             raise InvalidValue(
                 "with `criterion='fdr'`, a `window` counts open units at their worst, which requires bounded rewards "
                 "and a threshold. Leave `criterion` out; open units are then left out."

@@ -61,7 +61,7 @@ def checked(source: LogSource, columns: LogColumns, options: LogOptions, sums: S
             f"arm {sums.arm[int(sums.pulls.argmax())]!r} has {most:g} pulls; at most {MOST_PULLS:g} can be judged: "
             "with more, rounding errors would exceed the evidence."
         )
-    if options.threshold is not None and not scale.bounded:
+    if options.kind.own_mean and not scale.bounded:
         options.problem(sums.arm.size).check_sums(int(most))
     far = max(abs(scale.low), abs(scale.high)) / scale.length if scale.moved and columns.pulls is not None else 0.0
     if far * most > MOST_SUMMED:

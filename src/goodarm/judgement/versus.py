@@ -64,8 +64,8 @@ def decide_versus(
 
     offset : log(K w), where w is the arm's share of delta; 0 if all shares are equal
     """
-    margin = options.question.bar
-    problem = options.question.problem(arms, options.delta, options.scale.family)
+    margin = options.kind.scaled.bar
+    problem = options.problem(arms)
     mean = control_total / control_pulls
     paired = as_if_paired(pulls, totals, mean)
     values = (control_pulls, mean)
@@ -87,8 +87,8 @@ def decide_by_squares(
     options: LogOptions, arms: Moments, control: Moments, count: int, offset: Floats | float = 0.0
 ) -> Decided:
     """Judge arms against one control by counts, sums and sums of squares."""
-    margin = options.question.bar
-    problem = options.question.problem(count, options.delta, options.scale.family)
+    margin = options.kind.scaled.bar
+    problem = options.problem(count)
     for_good, for_bad = against_control_by_squares(arms, control, margin)
     levels = needed(options.criterion, (for_good, for_bad), problem, offset)
     verdict, evidence = levels.decided(for_good, for_bad)
@@ -263,8 +263,8 @@ def decide_segments(
         parts.append((which, *map(np.asarray, own), found.verdict, found.evidence, found.needs))
     which, mean, low, high, verdict, evidence, needs = (np.concatenate(each) for each in zip(*parts, strict=True))
     note = (
-        f"mean and interval are those of the difference from {visible(str(options.versus))}; rows needed are rows of "
-        "the arm, assuming that the control grows in proportion"
+        f"mean and interval are those of the difference from {_name(options)}; rows needed are rows of the arm, "
+        "assuming that the control grows in proportion"
     )
     keys = tuple(key[which] for key in sums.segment)
     found_arms = Arms(keys, sums.arm[which], sums.pulls[which], mean, low, high, verdict, evidence, needs)
@@ -274,19 +274,23 @@ def decide_segments(
 def _power(options: LogOptions, sums: Sums, judged: NDArray[np.bool_], found: Arms) -> tuple[str, ...]:
     """A note on the rewards that lifts of the control's mean need, if arms are undecided and there is one control."""
     controls = np.flatnonzero(~judged)
-    if controls.size != 1 or not options.by_squares or options.margin or not (found.verdict == 0).any():
+    if controls.size != 1 or not options.by_squares or options.question.bar or not (found.verdict == 0).any():
         return ()
     assert sums.squares is not None
     control = Moments(*(np.atleast_1d(each[controls[0]]) for each in (sums.pulls, sums.total, sums.squares)))
     if control.pulls[0] < FEWEST or control.total[0] <= 0.0 or options.scale.low != 0.0:
         return ()
-    problem = options.question.problem(int(judged.sum()), options.delta, options.scale.family)
+    problem = options.problem(int(judged.sum()))
     needed = [f"{_rounded(n):,.0f}" for n in rewards_for_lifts(control, problem.bar.budget, LIFTS)]
-    lifts, name, counted = [f"{lift:.0%}" for lift in LIFTS], visible(str(options.versus)), visible(options.counted)
+    lifts, name, counted = [f"{lift:.0%}" for lift in LIFTS], _name(options), visible(options.counted)
     return (
         f"by the spread of the rewards of {name}, an arm whose mean is {_either(lifts)} higher is called better after "
         f"about {_either(needed)} {counted}, and as many of {name}",
     )
+
+
+def _name(options: LogOptions) -> str:
+    return visible(options.question.references[0])
 
 
 def _either(texts: list[str]) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from goodarm.arguments import plural
 from goodarm.forecast import Forecast
 from goodarm.judgement.options import LogOptions
-from goodarm.question import Amounts
+from goodarm.question import Amounts, Control, Threshold  # noqa: F401  Control, Threshold: the examples
 from goodarm.rules.identification.gap_mixture import is_certain
 
 INTERVALS = (
@@ -73,7 +73,7 @@ def conditions(options: LogOptions, case: str, arms: int, unit: str | None = Non
         *(cut if options.scale.cut else ()),
         f"{options.question.labels.fixed} fixed before anyone looked at these rewards",
         news,
-        *(("arms do not compete with the control for the same reward",) if options.question.references else ()),
+        *options.question.assumes,
         "no row was left out because of its reward"
         + (", or of the arm that was shown" if options.propensity is not None else ""),
         "the choice of the arm did not depend on the reward being judged; it may depend on the past",
@@ -104,7 +104,7 @@ def figure_words(value: float, unit: str) -> str:
 def amount(value: float, options: LogOptions) -> str:
     """A mean or a bar in words: in percent for rewards in [0, 1], otherwise the number.
 
-    >>> amount(0.02, LogOptions(threshold=0.02))
+    >>> amount(0.02, LogOptions(Threshold(0.02)))
     '2%'
     """
     return figure_words(value, "%" if _are_shares(options) else "")
@@ -113,7 +113,7 @@ def amount(value: float, options: LogOptions) -> str:
 def estimate(value: float, options: LogOptions) -> str:
     """The estimate in words: a mean, or a difference from the control (in percentage points for shares).
 
-    >>> estimate(0.02, LogOptions(threshold=0.02)), estimate(0.02, LogOptions(versus="now"))
+    >>> estimate(0.02, LogOptions(Threshold(0.02))), estimate(0.02, LogOptions(Control("now")))
     ('2%', '2 pp')
     """
     if options.kind.differences and _are_shares(options):
@@ -128,9 +128,9 @@ def _are_shares(options: LogOptions) -> bool:
 def interval(low: float, high: float, options: LogOptions) -> str:
     """Both ends of an interval; a long unit is written once.
 
-    >>> interval(0.01, 0.03, LogOptions(threshold=0.02)), interval(-0.01, 0.03, LogOptions(versus="now"))
+    >>> interval(0.01, 0.03, LogOptions(Threshold(0.02))), interval(-0.01, 0.03, LogOptions(Control("now")))
     ('1% to 3%', '-1 to 3 pp')
-    >>> interval(0.01, math.inf, LogOptions(threshold=0.02)), interval(math.nan, 1.0, LogOptions(threshold=0.02))
+    >>> interval(0.01, math.inf, LogOptions(Threshold(0.02))), interval(math.nan, 1.0, LogOptions(Threshold(0.02)))
     ('1% or more', 'unknown')
     """
     if math.isnan(low) or math.isnan(high) or (low == -math.inf and high == math.inf):
@@ -144,14 +144,9 @@ def interval(low: float, high: float, options: LogOptions) -> str:
 
 
 def amounts_of(options: LogOptions) -> Amounts:
-    """Writes numbers from the rule's scale in the log's units; differences of shares in percentage points."""
-    scale = options.scale
-    if scale.bounded and not scale.moved:
-        return Amounts(lambda mean: amount(mean, options), lambda difference: f"{100.0 * difference:.3g} pp")
-    return Amounts(
-        lambda mean: amount(scale.start + scale.length * mean, options),
-        lambda difference: amount(scale.length * difference, options),
-    )
+    """Writes numbers in the log's units; differences of shares in percentage points."""
+    unit = " pp" if _are_shares(options) else ""
+    return Amounts(lambda mean: amount(mean, options), lambda difference: figure_words(difference, unit))
 
 
 def whole(value: float) -> str:
@@ -196,9 +191,9 @@ def sentence(verdict: NDArray[np.int8], forecast: Forecast | None, noun: str, op
     """The answer in words, with the forecast of further rows if there is one.
 
     >>> verdict = np.array([1, -1, 0, 0])
-    >>> sentence(verdict, Forecast(30_000.0, 12_345.0, 91_000.0), "creatives", LogOptions(threshold=0.02))
+    >>> sentence(verdict, Forecast(30_000.0, 12_345.0, 91_000.0), "creatives", LogOptions(Threshold(0.02)))
     '1 of 4 creatives is above 2%, 1 below, 2 undecided; 12,000 to 91,000 more rows would decide half of those'
-    >>> sentence(verdict, None, "creatives", LogOptions(threshold=0.02))
+    >>> sentence(verdict, None, "creatives", LogOptions(Threshold(0.02)))
     '1 of 4 creatives is above 2%, 1 below, 2 undecided'
     """
     good, bad, waiting = (int((verdict == value).sum()) for value in (1, -1, 0))

@@ -58,7 +58,7 @@ class Written(ABC):
     arms           : the table as arrays
     by             : columns that divide the arms into segments
     rule, rule_guarantee : the test that decides, and its guarantee without conditions
-    notes          : notes for readers; those in `warnings` are shown first
+    notes          : notes notes for readers; those in `warnings` are shown first
     conditions     : assumptions of the guarantee that the data can't show
     noun           : plural noun for what is counted
     table_kind     : the preferred library of dataframes
@@ -147,7 +147,7 @@ class Written(ABC):
             "evidence": arms.evidence.tolist(),
         }
         if self.captions.needs:
-            found["needs"] = [None if math.isnan(n) else n for n in arms.needs.tolist()]
+            found["needs"] = [None if math.isnan(n) else n for n in arms.needs.tolist()]  # inf: never
         if arms.when is not None:
             found["when"] = arms.when.tolist()
         if arms.since is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +30,7 @@ from goodarm.simulation.stop import Stop, listening
 from goodarm.streams import ENVIRONMENT, derived_seed, generator
 from goodarm.theory import exploit_ceiling
 from goodarm.version import __version__
+from goodarm.wire import jsonable
 
 LEARNABLE = {
     "dgai-spread": ("beta", (0.5, 1.0, 2.0, 4.0)),
@@ -268,12 +268,8 @@ def _bounds_along(spec: Specification, stop: Stop) -> list[dict[str, float | Non
     """alpha and beta at some rounds of run 0 with the learned policy; None for numbers that are not finite."""
     looked_at = replace(spec, trajectory=POINTS, trace=False)
     points = Runs(looked_at, (play(looked_at, 0, assembly_of(looked_at), stop=stop),)).trajectories
-
-    def finite(value: float) -> float | None:
-        return float(value) if math.isfinite(value) else None
-
     return [
-        {"round": int(point["round"]), "alpha": finite(point["alpha"]), "beta": finite(point["beta"])}
+        {"round": int(point["round"]), "alpha": jsonable(point["alpha"]), "beta": jsonable(point["beta"])}
         for point in points.rows()
     ]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_whole, checked_number, percentage
+from goodarm.arguments import check_whole
 from goodarm.environments.columns import Source
 from goodarm.errors import InvalidValue, MissingExtra
 from goodarm.planning.bounds import payable
@@ -24,7 +24,7 @@ from goodarm.planning.outlook import Outlook
 from goodarm.planning.players import Campaigns, Limit, Progress
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Cases, Problem
-from goodarm.question import BarsGiven, Question
+from goodarm.question import BarsGiven, Question, QuestionGiven
 from goodarm.simulation.runs import Estimate
 from goodarm.simulation.specification import CostsGiven
 
@@ -156,6 +156,7 @@ def plan(
     cases: int | None = None,
     cost: CostsGiven | None = None,
     bars: BarsGiven | None = None,
+    question: QuestionGiven | None = None,
 ) -> CampaignPlan:
     """Estimate how many samples an arm and a campaign will need.
 
@@ -163,6 +164,7 @@ def plan(
                       exceed it; verdicts then use the totals of both
     bars     : in place of a threshold: several metrics, each with its bar, such as "correct >= 90%, slow <= 5%"; the
                simulated metrics are independent of each other
+    question : in place of all of these: the question as an object of `goodarm.question`, or its JSON fields
     gap      : assumed distance of every mean from the threshold, half of them above; with several bars, half of the
                arms clear every bar by this distance, and the others fail one bar by it
     means    : a table with the columns arm and mean: a path, a dataframe or a dict; with several bars the means of each
@@ -193,7 +195,7 @@ def plan(
     >>> made.asked.decided.mean, made.asked.money.end.median > made.asked.end.median
     (1.0, True)
     """
-    planned = planned_question(threshold, control, checked_number("margin", percentage(margin)), cases, bars)
+    planned = planned_question(question, cases, threshold=threshold, control=control, margin=margin, bars=bars)
     rewards = Bounded() if cases is None else Cases(cases)
     planned.problem(1, delta, rewards)  # report an invalid threshold or delta first
     guess = planned.guess(arms, gap, means, prior)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_real, percentage
+from goodarm.arguments import check_real
 from goodarm.engine.evidence import evidence_for
 from goodarm.engine.live.checks import check_costs
 from goodarm.environments._base import Environment
@@ -27,7 +27,18 @@ from goodarm.planning.players import Campaigns, LivePlayer, Player, Setting, Sim
 from goodarm.planning.under_way import boundary_of
 from goodarm.policies import DEFAULT_POLICY, LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Cases, GradedCases, Problem, Rewards
-from goodarm.question import Bars, BarsGiven, Control, Question, Threshold
+from goodarm.question import (
+    PLAN,
+    Bars,
+    Control,
+    Question,
+    QuestionGiven,
+    Threshold,
+    kind_of,
+    registered,
+    told_of,
+    whole,
+)
 from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.gap_mixture import gap_mixture
 from goodarm.simulation.specification import specify
@@ -85,6 +96,11 @@ class PlannedQuestion(ABC):
     knowing: ClassVar[str] = ""
     most_arms: ClassVar[int | None] = None
     doubles: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, kind: type[Question], given: Mapping[str, Any], cases: int | None) -> Self:
+        """The planned question of these arguments."""
+        return cls(kind.of(given), cases)
 
     @property
     def bar(self) -> float:
@@ -223,9 +239,7 @@ class PlannedQuestion(ABC):
 
 @dataclass(frozen=True)
 class PlannedThreshold(PlannedQuestion):
-    """Means against a threshold."""
-
-    question: Threshold
+    """Means against one number."""
 
     bar_words: ClassVar[str] = "the threshold"
     doubles: ClassVar[bool] = True
@@ -246,7 +260,7 @@ class PlannedThreshold(PlannedQuestion):
     def check_rewards(self, rewards: Rewards) -> None:
         rewards.check_threshold(self.bar)
 
-    def asked(self, problem: Problem) -> Threshold:
+    def asked(self, problem: Problem) -> Question:
         return Threshold(problem.threshold)
 
     def estimates(self, means: Floats) -> Floats:
@@ -312,13 +326,22 @@ class PlannedControl(PlannedQuestion):
     """Arms against a control's expected mean plus a margin. The lower bounds assume a known control."""
 
     question: Control
-    control: float = field(kw_only=True)
 
     about: ClassVar[tuple[str, ...]] = ("control", "margin")
     knowing: ClassVar[str] = ", even if it knows the mean of the control"
     most_arms: ClassVar[int | None] = 1000
 
     def __post_init__(self) -> None:
+        if self.cases is not None:
+            raise InvalidValue(
+                f"no plan can be made against a control on {self.cases} cases: how many samples it takes depends on "
+                "how often arm and control differ on the same case. Give a threshold, or leave `cases` out."
+            )
+        if self.control is None:
+            raise InvalidValue(
+                "a plan against a control needs the control's expected mean: give `control=0.3` and `margin=0.01` in "
+                "place of a whole question."
+            )
         check_real(control=self.control)
         if not (0.0 < self.control < 1.0 and 0.0 < self.control + self.question.margin < 1.0):
             raise InvalidValue(
@@ -326,9 +349,21 @@ class PlannedControl(PlannedQuestion):
                 f"control={self.control:g}, margin={self.question.margin:g}."
             )
 
+    @classmethod
+    def of(cls, kind: type[Question], given: Mapping[str, Any], cases: int | None) -> Self:
+        question = Control.of({**given, "control": "control"})
+        question.check_range()
+        return cls(question, cases, given["control"])
+
+    @property
+    def mean(self) -> float:
+        """The expected mean of the control."""
+        assert self.control is not None
+        return self.control
+
     @property
     def bar(self) -> float:
-        return float(f"{self.control + self.question.margin:.12g}")
+        return float(f"{self.mean + self.question.margin:.12g}")
 
     @property
     def margin(self) -> float:
@@ -343,7 +378,7 @@ class PlannedControl(PlannedQuestion):
             raise InvalidValue(f"against a control, rewards lie between 0 and 1; got {rewards}.")
 
     def with_references(self, means: Floats) -> Floats:
-        return np.append(means, self.control)
+        return np.append(means, self.mean)
 
     def policy(
         self, given: str | Policy, guess: MeansGuess, prices: Prices, last_round: int, seed: int, delta: float
@@ -367,7 +402,7 @@ class PlannedControl(PlannedQuestion):
         order = np.argsort(-np.abs(means - self.bar) / np.sqrt(each), kind="stable")
         means, each = means[order], each[order]
         wanted = (means - self.bar) ** 2 / (2.0 * evidence_needed(problem))
-        spread, of_control = means * (1.0 - means), self.control * (1.0 - self.control)
+        spread, of_control = means * (1.0 - means), self.mean * (1.0 - self.mean)
         found = [
             _least(wanted[:many], spread[:many], of_control, each[:many], of_reference) for many in _counts(means.size)
         ]
@@ -390,6 +425,13 @@ class PlannedBars(PlannedQuestion):
     knowing: ClassVar[str] = ", if the metrics are independent"
     most_arms: ClassVar[int | None] = 1000
     doubles: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.cases is not None:
+            raise InvalidValue(
+                f"several bars are for rewards that never run out; got cases={self.cases}. Leave `cases` out, or plan "
+                "for one bar."
+            )
 
     @property
     def threshold(self) -> None:
@@ -466,41 +508,31 @@ class PlannedBars(PlannedQuestion):
         return _in_turn(np.where(clears.all(axis=2), own.max(axis=2), bad), each, problem.arms, chance)
 
 
-def planned_question(
-    threshold: float | str | None,
-    control: float | None,
-    margin: float,
-    cases: int | None = None,
-    bars: BarsGiven | None = None,
-) -> PlannedQuestion:
-    """The planned question: a threshold, a control with its expected mean and margin, or several bars."""
-    if bars is not None:
-        if threshold is not None or control is not None or margin:
-            raise InvalidValue("give only one of `threshold`, `control` and `bars`: each is a complete question.")
-        if cases is not None:
-            raise InvalidValue(
-                f"several bars require rewards that never run out; got cases={cases}. Leave `cases` out, or plan for "
-                "one bar."
-            )
-        return PlannedBars(Bars(bars))
-    if control is not None and threshold is not None:
-        raise InvalidValue(
-            "give `threshold`, or `control` with its `margin`, not both: leave `threshold` out to compare arms with "
-            "the control."
-        )
-    if control is not None:
-        if cases is not None:
-            raise InvalidValue(
-                f"no plan can be made for a comparison with a control on {cases} cases: the number of samples depends "
-                "on how often arm and control differ on the same case. Give a threshold, or leave `cases` out."
-            )
-        return PlannedControl(Control("control", margin), control=control)
-    if threshold is None or margin:
-        raise InvalidValue(
-            "give the bar that a good arm's mean reaches, `threshold`, or the mean of a control, `control`, with its "
-            "`margin`, or several `bars`."
-        )
-    return PlannedThreshold(Threshold(percentage(threshold)), cases)
+PLANS: dict[type[Question], type[PlannedQuestion]] = {
+    Threshold: PlannedThreshold,
+    Control: PlannedControl,
+    Bars: PlannedBars,
+}
+
+
+def planned_question(question: QuestionGiven | None = None, cases: int | None = None, **given: Any) -> PlannedQuestion:
+    """The planned question: that of these arguments, or a whole one.
+
+    given : as `goodarm.question.asked`; a control by its expected mean
+
+    >>> planned_question(threshold=0.02).words, planned_question(control=0.3, margin=0.02).words
+    ('threshold 0.02', 'against a control of mean 0.3 by a margin of 0.02')
+    """
+    told = told_of(given)
+    if question is None:
+        kind = kind_of(told, PLAN)
+        return _plan_of(kind).of(kind, told, cases)
+    asked = whole(question, told)
+    return _plan_of(type(asked))(asked, cases)
+
+
+def _plan_of(kind: type[Question]) -> type[PlannedQuestion]:
+    return registered(PLANS, kind, "plan in `goodarm.planning.kinds.PLANS`")
 
 
 def _live_policy(question: Question, given: str | Policy, prices: Prices, problem: Problem) -> Policy:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from goodarm.arguments import checked_number, percentage
 from goodarm.errors import InvalidValue
 from goodarm.forecast import Forecast, in_range
 from goodarm.planning.costs import prices_of
@@ -16,7 +15,7 @@ from goodarm.planning.guess import MeansGuess, PerMetric, guess_real_means
 from goodarm.planning.kinds import LIMIT as LIMIT
 from goodarm.planning.kinds import PlannedQuestion, planned_question
 from goodarm.problem import Bounded, Cases, Gaussian, NonNegative, Problem, Rewards, read_rewards  # noqa: F401  Gaussian: the example
-from goodarm.question import BarsGiven
+from goodarm.question import BarsGiven, QuestionGiven
 from goodarm.simulation.specification import CostsGiven
 
 WORK = 20_000
@@ -69,6 +68,7 @@ def quick_plan(
     cases: int | None = None,
     seed: int = 0,
     bars: BarsGiven | None = None,
+    question: QuestionGiven | None = None,
     cost: CostsGiven | None = None,
 ) -> QuickPlan:
     """Estimate the samples of a campaign, including those of a control, from the means alone.
@@ -83,7 +83,7 @@ def quick_plan(
                  mean; for Gaussian rewards normal, with the standard deviation of one reward. Their prior is
                  normal:MEAN,SD
     cases      : the number of cases of a fixed test set, with 0/1 results, each drawn at most once per arm
-    bars, cost : as in `plan`
+    bars, question, cost : as in `plan`
 
     >>> made = quick_plan(threshold=0.5, arms=10, gap=0.2)
     >>> made.low, made.median, made.high
@@ -100,7 +100,7 @@ def quick_plan(
     (6625, 662)
     """
     rewards = read_rewards(rewards)
-    planned = planned_question(threshold, control, checked_number("margin", percentage(margin)), cases, bars)
+    planned = planned_question(question, cases, threshold=threshold, control=control, margin=margin, bars=bars)
     if cases is not None:
         if rewards != Bounded():
             raise InvalidValue(f"results of {cases} cases are 0 or 1; got {rewards}. Leave `rewards` or `cases` out.")

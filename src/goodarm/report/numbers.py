@@ -6,6 +6,8 @@ import json
 import math
 from typing import Any
 
+from goodarm.wire import jsonable
+
 NOTHING = "-"
 """Shown for a missing number, such as the mean of no runs."""
 
@@ -74,12 +76,4 @@ def json_text(value: Any) -> str:
       "runs": 0
     }
     """
-    return json.dumps(_finite(value), indent=2, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json.dumps(jsonable(value), indent=2, allow_nan=False)

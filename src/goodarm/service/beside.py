@@ -1,11 +1,12 @@
-"""Long computations outside the writer thread: a few at a time, cancelled when their client disconnects."""
+"""Long computations outside the writer thread: few at a time and per token, cancelled when their client disconnects."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from fastapi import Request
@@ -19,6 +20,8 @@ AT_ONCE = 2
 """Maximum number of computations at a time per worker."""
 MOST_WAITING = 32
 """Maximum number of running and waiting computations per worker."""
+MOST_PER_TOKEN = 4
+"""Maximum number of computations of one token per worker, downloads of their results included."""
 LOOK_SECONDS = 0.5
 """Seconds between two checks that the client is connected."""
 
@@ -26,8 +29,8 @@ LOOK_SECONDS = 0.5
 class TooMany(Refusal):
     """The refusal of a computation while many are waiting."""
 
-    def __init__(self) -> None:
-        detail = f"{MOST_WAITING} long computations are running or waiting. Try again in a moment."
+    def __init__(self, many: int = MOST_WAITING, whose: str = "") -> None:
+        detail = f"{many} long computations{whose} are running or waiting. Try again in a moment."
         super().__init__(429, "busy", detail, {"Retry-After": "2"})
 
 
@@ -37,6 +40,8 @@ class Beside:
     def __init__(self) -> None:
         self._room = asyncio.Semaphore(AT_ONCE)
         self._stops: set[Stop] = set()
+        self._held: Counter[str] = Counter()
+        """Places that each token holds."""
         self._ended = False
 
     @property
@@ -50,15 +55,36 @@ class Beside:
         for stop in self._stops:
             stop.set()
 
-    async def run(self, compute: Callable[[Stop], T], request: Request | None = None) -> T:
+    @contextmanager
+    def place_of(self, request: Request | None) -> Iterator[None]:
+        """One of the places of a request's token, until the block ends; refused if all are taken.
+
+        The whole server as the caller, and everyone on a server without tokens, have as many as there are.
+        """
+        caller: str = "" if request is None else getattr(getattr(request.state, "caller", None), "id", "")
+        if caller and self._held[caller] >= MOST_PER_TOKEN:
+            raise TooMany(MOST_PER_TOKEN, " of your token")
+        self._held[caller] += 1
+        try:
+            yield
+        finally:
+            self._held[caller] -= 1
+            if not self._held[caller]:
+                del self._held[caller]
+
+    async def run(self, compute: Callable[[Stop], T], request: Request | None = None, *, placed: bool = False) -> T:
         """Return the result of `compute(stop)`; refuse if too many computations are waiting.
 
         request : the computation is cancelled when this request's client disconnects
+        placed  : whether the request holds a place already
         """
+        if not placed:
+            with self.place_of(request):
+                return await self.run(compute, request, placed=True)
         if self._ended:
             raise is_ending()
         if len(self._stops) >= MOST_WAITING:
-            raise TooMany
+            raise TooMany(MOST_WAITING)
         stop = Stop()
         self._stops.add(stop)
         try:

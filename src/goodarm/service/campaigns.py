@@ -8,7 +8,7 @@ import math
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,14 +19,14 @@ from goodarm.campaign.check import check_named
 from goodarm.campaign.session import Limits
 from goodarm.campaign.stores import found_in
 from goodarm.campaign.transfer import export
-from goodarm.errors import GoodarmError, UnknownName
+from goodarm.errors import UnknownName
 from goodarm.problem import rewards_from_text
-from goodarm.question import from_json
 from goodarm.service import demo, views
 from goodarm.service.beside import Beside, in_thread
 from goodarm.service.bodies import NewCampaign
 from goodarm.service.desk import Desk
-from goodarm.service.hosted import Hosted, rehearse_block
+from goodarm.service.exported import Exported, squeezed
+from goodarm.service.hosted import Due, Hosted, rehearse_block
 from goodarm.service.problems import Refusal
 from goodarm.service.replies import etag, fresh, matches
 from goodarm.service.settings import Settings
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from goodarm.campaign import Store
     from goodarm.campaign.journal import Head
     from goodarm.campaign.rows import Finish
-    from goodarm.campaign.terms import Terms
     from goodarm.planning import Remaining
     from goodarm.simulation.stop import Stop
 
@@ -72,7 +71,7 @@ class Campaigns:
         self._peeking: dict[str, demo.Peeking] = {}
         self._reading: dict[str, asyncio.Lock] = {}
         self._estimating: dict[str, asyncio.Task[None]] = {}
-        self._rehearsed: dict[str, asyncio.Task[None]] = {}
+        self._rehearsed: dict[str, asyncio.Future[None]] = {}
         self._probe: asyncio.Future[None] | None = None
         self._probed_at = -math.inf
 
@@ -137,7 +136,7 @@ class Campaigns:
 
         in_list : whether the view lists several campaigns; it then waits less and starts fewer estimates
         """
-        found, due = await self.desk.read(name, lambda campaign: (view(campaign), views.estimate_due(campaign)))
+        found, due = await self.desk.read(name, lambda campaign: (view(campaign), campaign.estimate_due()))
         is_full = in_list and len(self._estimating) >= MOST_LISTED
         if due is None or name in self._estimating or is_full:
             return found
@@ -146,38 +145,38 @@ class Campaigns:
         done, _ = await asyncio.wait({renewal}, timeout=LIST_SECONDS if in_list else ESTIMATE_SECONDS)
         return await self.desk.read(name, view) if done else found
 
-    async def _estimate(self, name: str, due: views.Due) -> None:
+    async def _estimate(self, name: str, due: Due) -> None:
         def timed(stop: Stop) -> tuple[Finish | None, float]:
             began = time.monotonic()
             return due.estimate(stop), time.monotonic() - began
 
         try:
             value, took = await self.beside.run(timed)
-            await self.desk.read(name, lambda campaign: views.keep_estimate(campaign, due.number, value, took))
+            await self.desk.read(name, lambda campaign: campaign.keep_estimate(due.number, value, took))
         except Refusal:  # too many long computations, or the server ends
             log.debug("no estimate for %s", name)
         except Exception:
             log.exception("estimate for %s failed", name)
 
     async def ready_for_blocks(self, name: str) -> None:
-        """Compile the code for blocks in another thread, once per policy."""
-        terms = await self.desk.read(name, lambda campaign: campaign.terms)
-        key = f"{terms.policy} {terms.rules}"
-        if key not in self._rehearsed:
-            self._rehearsed[key] = asyncio.create_task(self._rehearse(terms))
-        await asyncio.shield(self._rehearsed[key])
+        """Compile the code for blocks in another thread, once per policy, without waiting for long computations.
 
-    async def _rehearse(self, terms: Terms) -> None:
-        with suppress(GoodarmError):  # the campaign refuses blocks with the same error
-            await self.beside.run(lambda stop: rehearse_block(terms))
+        If it fails, the campaign refuses the block with the same error, and the next block tries again.
+        """
+        terms = await self.desk.read(name, lambda campaign: campaign.terms)
+        key = f"{terms.policy} {terms.rules} {terms.question.field} {terms.cases is None}"
+        if key not in self._rehearsed:
+            self._rehearsed[key] = in_thread(lambda: rehearse_block(terms))
+        rehearsal = self._rehearsed[key]
+        await asyncio.wait({rehearsal})
+        if rehearsal.exception() is not None and self._rehearsed.get(key) is rehearsal:
+            del self._rehearsed[key]
 
     async def create(self, request: Request, body: NewCampaign, key: str | None) -> dict[str, Any]:
         """Start a campaign. Repeating the request with the same name and key returns the same campaign."""
         given = body.model_dump(exclude_none=True) | ({"key": key} if key else {})
         given["arms"] = [arm if isinstance(arm, str) else arm.model_dump(exclude_none=True) for arm in body.arms]
         try:
-            if "question" in given:
-                given["question"] = from_json(given["question"])
             if "rewards" in given:
                 given["rewards"] = rewards_from_text(given["rewards"])
             await asyncio.to_thread(self._create, given | {"by": request.state.caller.id})
@@ -208,7 +207,7 @@ class Campaigns:
         """
 
         def look(campaign: Hosted) -> tuple[str, dict[str, Any] | None]:
-            now = (views.estimated(campaign), views.overdue(campaign)) if forecast else ()
+            now = (campaign.estimate, views.overdue(campaign)) if forecast else ()
             tag = etag(name, campaign.terms.key, campaign.number, *parts, *now)
             return tag, None if matches(tag, if_none_match) else view(campaign)
 
@@ -241,16 +240,22 @@ class Campaigns:
 
         return await self.beside.run(replay, request)
 
-    async def export(self, request: Request, name: str, format: str) -> bytes:
-        """The exported journal, made in another thread."""
+    async def export(self, request: Request, name: str, format: str, gzip: bool) -> Exported:
+        """The journal in a temporary file, written in another thread. It holds its place until it was sent."""
+        held = ExitStack()
+        held.enter_context(self.beside.place_of(request))
+        try:
+            folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="goodarm-export-")))
 
-        def write(stop: Stop) -> bytes:
-            with tempfile.TemporaryDirectory(prefix="goodarm-export-") as folder:
-                path = Path(folder) / f"campaign.{format}"
-                export(self._store, found_in(self._store, name), name, path)
-                return path.read_bytes()
+            def write(stop: Stop) -> Path:
+                path = folder / f"campaign.{format}"
+                export(self._store, found_in(self._store, name), name, path, stop)
+                return squeezed(path, stop) if gzip else path
 
-        return await self.beside.run(write, request)
+            return Exported(await self.beside.run(write, request, placed=True), held)
+        except BaseException:
+            held.close()
+            raise
 
     async def score(self, name: str) -> dict[str, Any]:
         """Number of wrong verdicts of a simulated campaign, and of wrong claims of an ordinary dashboard."""

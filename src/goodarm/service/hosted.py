@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from goodarm.campaign import Campaign, operations, views
+from goodarm.campaign import Campaign, journal, operations, views
 from goodarm.campaign.fold import new_step
 from goodarm.campaign.journal import Event, Row
 from goodarm.campaign.rows import Finish
-from goodarm.campaign.session import Limits
+from goodarm.campaign.session import Limits, Session
 from goodarm.campaign.terms import Terms
 from goodarm.errors import InvalidValue
 from goodarm.simulation.stop import Stop
@@ -21,13 +23,74 @@ if TYPE_CHECKING:
     from goodarm.planning import Remaining
 
 T = TypeVar("T")
+REST = 20.0
+"""Pause between two estimates, as a multiple of the time that the last one took. It limits the load."""
+OUTDATED = 2
+"""An estimate is outdated once the journal has grown by this factor."""
 MOST_CELLS = 2_000_000
 """Maximum number of draws times arms of a forecast, a few seconds of processor time."""
 USUAL_DRAWS = 200
 
 
+class Due(NamedTuple):
+    """A due estimate: the journal's number, and the function that computes it."""
+
+    number: int
+    estimate: Callable[[Stop], Finish | None]
+
+
+class Guess(NamedTuple):
+    """An estimate of the remaining samples, and when it was made."""
+
+    again_at: float
+    number: int
+    value: Finish | None
+
+
 class Hosted(Campaign):
-    """A campaign with the extra methods that a server needs."""
+    """A campaign with the extra methods that a server needs, and what a server caches of it.
+
+    kept_summary : the latest summary of `goodarm.service.views`
+    """
+
+    def __init__(self, session: Session, *, owns_store: bool) -> None:
+        super().__init__(session, owns_store=owns_store)
+        self.kept_summary: dict[str, Any] | None = None
+        self._guess: Guess | None = None
+
+    @cached_property
+    def origin(self) -> tuple[str, str | None]:
+        """When the campaign was created, and by whom: the first entry, and a note among the next two."""
+        created, *following = self.history(limit=3)
+        notes = [entry.get("content", {}) for entry in following if entry["kind"] == journal.NOTE]
+        return created["at"], next((note.get("by") for note in notes if note.get("note") == journal.CREATED), None)
+
+    @property
+    def estimate(self) -> Finish | None:
+        """The latest estimate of the samples until every arm is decided."""
+        return None if self._guess is None or self._is_outdated(self._guess) else self._guess.value
+
+    def estimate_due(self) -> Due | None:
+        """The input of a new estimate; None if none is due.
+
+        One is due if the last is outdated, or if something has changed and the last was short compared with the time
+        since then.
+        """
+        number, guess = self.number, self._guess
+        if guess is None or self._is_outdated(guess):
+            return Due(number, self.finishing())
+        is_early = guess.number == number or time.monotonic() < guess.again_at
+        return None if is_early else Due(number, self.finishing())
+
+    def keep_estimate(self, number: int, value: Finish | None, took: float) -> None:
+        """Store an estimate that was computed in `took` seconds."""
+        self._guess = Guess(time.monotonic() + REST * took, number, value)
+
+    def _is_outdated(self, guess: Guess) -> bool:
+        """Whether the campaign has grown much since then, or rewards have replaced the plan's assumption."""
+        if self.number > OUTDATED * guess.number:
+            return True
+        return guess.value is not None and guess.value.guess != "" and self.tally().told > 0
 
     def limit(self, limits: Limits) -> None:
         """Refuse asks beyond these limits."""

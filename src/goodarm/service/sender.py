@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 from goodarm.campaign import journal
 from goodarm.campaign.journal import Row
@@ -28,7 +30,7 @@ EVERY = 0.5
 AT_ONCE = 20
 """Maximum number of concurrent deliveries."""
 PER_RECEIVER = 4
-"""Maximum number of concurrent deliveries to one webhook."""
+"""Maximum number of concurrent deliveries to one host and port, whatever the number of its webhooks."""
 log = logging.getLogger("goodarm.service")
 
 
@@ -84,6 +86,8 @@ class Sender:
         self._reading: dict[str, asyncio.Lock] = {}
         self._pool = ThreadPoolExecutor(AT_ONCE, "goodarm-webhooks")
         """Threads for receivers only. Other threads read tokens and the store, and never wait for these."""
+        self._receivers: WeakValueDictionary[tuple[str, int], asyncio.Semaphore] = WeakValueDictionary()
+        """Places at each receiver, while deliveries to it are under way."""
         self._held = True
         self._sending: dict[str, asyncio.Task[None]] = {}
         """Current task of each campaign."""
@@ -153,11 +157,18 @@ class Sender:
     async def _deliver(self, name: str, hook: Webhook, delivery: Delivery) -> bool:
         content = {"campaign": name, "verdict": self._journals[name].verdicts[delivery.verdict]}
         id = delivery_id(hook.id, delivery.verdict)
-        attempt = partial(send, hook, id, content, private=self._private, ports=self._ports, now=time.time())
-        note = await asyncio.get_running_loop().run_in_executor(self._pool, attempt)
+        async with self._place_at(hook.url):
+            attempt = partial(send, hook, id, content, private=self._private, ports=self._ports, now=time.time())
+            note = await asyncio.get_running_loop().run_in_executor(self._pool, attempt)
         self._note(delivered=bool(note["delivered"]))
         await self._desk.write(name, lambda campaign: campaign.note(note))
         return bool(note["delivered"])
+
+    def _place_at(self, url: str) -> asyncio.Semaphore:
+        """A receiver with many webhooks must not take every thread."""
+        parts = urlsplit(url)
+        receiver = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+        return self._receivers.setdefault(receiver, asyncio.Semaphore(PER_RECEIVER))
 
     async def _outbox(self, name: str, hooks: list[Webhook]) -> dict[str, Delivery]:
         """All deliveries for these webhooks. Entries before the first webhook are not read."""

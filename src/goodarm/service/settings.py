@@ -60,7 +60,7 @@ class Settings:
     most_streams: int = 500
     """Maximum number of live streams per worker."""
     most_tickets: int = 100_000
-    """Maximum number of outstanding tickets per campaign."""
+    """Maximum number of pending tickets per campaign."""
     most_entries: int = 50_000_000
     """Maximum number of entries of a journal."""
     parent: int = 0

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+import numpy as np
 from pydantic import BaseModel, Field, create_model
 
-from goodarm.campaign.rows import BRIEF, ArmRow, Bounds, Finish, Tally
-from goodarm.service.trail import Point
+from goodarm.campaign import rows
+from goodarm.engine.evidence import MetricState
+from goodarm.planning import Remaining
+from goodarm.service import trail
+from goodarm.service.views import FIGURES
 
 RoleName = Literal["reader", "writer", "admin"]
 
@@ -17,75 +21,102 @@ class Shown(BaseModel):
     """An answer's body."""
 
 
+Model = TypeVar("Model", bound=Shown)
+
+
 def wire(value: Any) -> Any:
     """The type of a field in JSON: a number that may be unknown is null."""
-    return float | None if value is float else dict[str, Any] if value == Mapping[str, Any] else value
+    if value is rows.ArmRow:
+        return FullRow
+    of: Any = get_origin(value)
+    if of is np.ndarray:
+        return list[float | None]
+    if of is list:
+        return of[wire(*get_args(value))]
+    return float | None if value is float else dict[str, Any] if of is Mapping else value
 
 
-def model_of(row: type[Any], name: str, only: Sequence[str] | None = None, **more: Any) -> type[Shown]:
-    """The JSON form of a row of `goodarm.campaign.rows`, with its descriptions."""
-    found: dict[str, Any] = {}
-    for field, hint in get_type_hints(row, include_extras=True).items():
-        if only is None or field in only:
-            kind, *words = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-            found[field] = (wire(kind), Field(description=words[0] if words else None))
-    return create_model(name, __base__=Shown, __doc__=(row.__doc__ or "").split("\n")[0], **found, **more)
+def of_row(
+    row: type[Any], only: Sequence[str] | None = None, *, known: Sequence[str] = ()
+) -> Callable[[type[Model]], type[Model]]:
+    """Give a model the fields of a row of the library, with their descriptions. Its own fields take precedence.
+
+    only  : the fields; all if None
+    known : numbers that are never null
+    """
+
+    def derived(model: type[Model]) -> type[Model]:
+        found: dict[str, Any] = {}
+        for field, hint in get_type_hints(row, include_extras=True).items():
+            if (only is None or field in only) and field not in model.model_fields:
+                kind, *words = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+                found[field] = (
+                    kind if field in known else wire(kind),
+                    Field(description=words[0] if words else None),
+                )
+        doc = model.__doc__ or (row.__doc__ or "").split("\n")[0]
+        return create_model(model.__name__, __base__=model, __doc__=doc, __module__=__name__, **found)
+
+    return derived
 
 
-STATE = (str | None, Field(description="suspended or retired; null while the arm may be asked for"))
-OWN_MEAN = (
-    float | None,
-    Field(description="the arm's own mean; in comparisons with a control, `mean` is the difference"),
-)
-Row: Any = model_of(ArmRow, "Row", BRIEF, state=STATE, own_mean=OWN_MEAN)
-FullRow: Any = model_of(ArmRow, "FullRow", state=STATE, own_mean=OWN_MEAN)
-TallyShown: Any = model_of(Tally, "Tally")
-BoundsShown: Any = model_of(Bounds, "Bounds")
-FinishShown: Any = model_of(Finish, "Finish")
-PointShown: Any = model_of(Point, "ProgressPoint")
+@of_row(MetricState, known=("bar",))
+class Metric(Shown): ...
 
 
+class Arm(Shown):
+    """Fields of an arm that follow from the others."""
+
+    state: str | None = Field(description="suspended or retired; null while the arm may be asked for")
+    own_mean: float | None = Field(
+        description="the arm's own mean; in comparisons with a control, `mean` is the difference"
+    )
+    metrics: list[Metric] = Field(description="with several bars: mean, interval and evidence of each metric")
+
+
+@of_row(rows.ArmRow, rows.BRIEF)
+class Row(Arm): ...
+
+
+@of_row(rows.ArmRow)
+class FullRow(Arm): ...
+
+
+@of_row(rows.Tally)
+class Tally(Shown): ...
+
+
+@of_row(rows.Bounds)
+class Bounds(Shown): ...
+
+
+@of_row(rows.Finish)
+class Finish(Shown): ...
+
+
+@of_row(trail.Point)
+class ProgressPoint(Shown): ...
+
+
+@of_row(rows.Tally, ("arms", *FIGURES), known=("spent",))
+@of_row(rows.TermsRow, known=("threshold", "delta"))
 class Summary(Shown):
     """Summary of a campaign."""
 
     name: str
-    question: dict[str, Any] = Field(description="the question: its kind, its fields and its words")
-    threshold: float = Field(description="the bar; with a control, the margin that differences are compared with")
-    control: str | None = Field(description="the arm that the others are compared with, if there is one")
-    margin: float | None
-    delta: float
-    criterion: str
-    policy: str
-    rewards: str
-    cases: int | None = Field(description="the number of cases of a fixed test set; null: samples never run out")
-    repeats: int = Field(description="number of evaluations of an arm on each case")
-    stop_after: int | None = Field(description="the number of good arms after which the campaign ends; null: none")
-    budget: float | None = Field(description="maximum total cost of all samples; null: unlimited")
-    units: dict[str, Any] | None = Field(
-        None, description="how the rows of a person, session or machine become one reward; null: each ticket is one"
-    )
-    spent: float = Field(description="total cost of the samples asked for, excluding void ones")
-    metadata: dict[str, Any]
-    arms: int
-    good: int
-    bad: int
-    open: int
     asked: int
-    told: int
-    pending: int
-    ended: bool
     closed: bool = Field(deprecated=True, description="the same as ended")
     created_at: str
     created_by: str | None = Field(description="the creator, usually the id of a token; null if it was not recorded")
     number: int = Field(description="the number of the journal's newest entry")
     sentence: str = Field(description="the state in words")
     remaining: float | None = Field(description="the median of `finish`")
-    finish: FinishShown | None = Field(
+    finish: Finish | None = Field(
         description="further samples until every arm is decided, or every arm that is not `near` the bar; null if "
         "there is no estimate"
     )
-    bounds: BoundsShown
-    tally: TallyShown
+    bounds: Bounds
+    tally: Tally
 
 
 class Campaigns(Shown):
@@ -101,16 +132,11 @@ class ArmTable(Shown):
     arms: list[FullRow]
 
 
+@of_row(Remaining)
 class RemainingShown(Shown):
     """Expected further pulls, one entry per arm, as `goodarm.planning.remaining`."""
 
     arms: list[str] = Field(description="the ids of the arms, in the order of the other lists")
-    median: list[float | None]
-    low: list[float | None]
-    high: list[float | None]
-    expected: list[float | None]
-    beyond: list[float | None]
-    good: list[float | None]
     limit: float
 
 
@@ -136,18 +162,18 @@ class PathPoint(Shown):
     for_bad: float | None
 
 
-class ArmPage(FullRow):  # type: ignore[misc]  # the row is declared by `model_of`
+class ArmPage(FullRow):
     """One arm with its history up to the verdict."""
 
     path: list[PathPoint]
     audit: dict[str, Any] | None
-    bounds: BoundsShown
+    bounds: Bounds
 
 
 class ProgressPage(Shown):
     """Verdicts over time."""
 
-    points: list[PointShown]
+    points: list[ProgressPoint]
 
 
 class ScoreShown(Shown):
@@ -182,11 +208,8 @@ class Tickets(Shown):
     ended: bool = Field(description="true if there is no ticket because the campaign has ended")
 
 
-class Told(Shown):
-    """The verdicts that these rewards led to, and the tickets whose rewards or rows do not count."""
-
-    verdicts: list[FullRow]
-    late: list[str]
+@of_row(rows.Told)
+class Told(Shown): ...
 
 
 class Stepped(Shown):
@@ -196,21 +219,12 @@ class Stepped(Shown):
     ticket: TicketShown | None
 
 
-class WaitingRow(Shown):
-    """An outstanding ticket or block."""
-
-    ticket: str
-    arm: str | None = Field(description="null for a block")
-    pulls: int = Field(description="number of missing rewards; 1 for a ticket")
-    asked_at: str
-    seconds: float = Field(description="seconds since it was handed out")
-    overdue: bool
-    case: str | None = Field(description="null without a fixed test set")
-    unit: str | None = Field(None, description="the ticket's unit, in a campaign of units")
+@of_row(rows.PendingTicket, known=("seconds",))
+class WaitingRow(Shown): ...
 
 
 class WaitingShown(Shown):
-    """The outstanding tickets, oldest first."""
+    """The pending tickets, oldest first."""
 
     pending: int
     overdue: int

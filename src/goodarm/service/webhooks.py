@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b, sha256
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 from goodarm.errors import GoodarmError, Refused
@@ -182,19 +182,23 @@ def _post(target: Target, hook: Webhook, id: str, body: bytes, at: int) -> int:
         "Webhook-Timestamp": str(at),
         "Webhook-Signature": sign(hook.secret, id, at, body),
     }
-    connection = _Pinned(target) if target.scheme == "https" else HTTPConnection(target.address, target.port, TIMEOUT)
-    try:
-        connection.connect()
-        with _hung_up_on(connection.sock, TIMEOUT):
+    with socket.create_connection((target.address, target.port), TIMEOUT) as raw, _hung_up_on(raw, TIMEOUT):
+        connection = HTTPConnection(target.address, target.port)
+        connection.sock = raw if target.scheme == "http" else _verified(raw, target.host)
+        try:
             connection.request("POST", target.path, body, headers)
             return connection.getresponse().status
-    finally:
-        connection.close()
+        finally:
+            connection.close()
 
 
 @contextmanager
-def _hung_up_on(held: socket.socket, seconds: float) -> Iterator[None]:
-    """Disconnect a slow receiver. One that answers byte by byte would never hit a socket's timeout."""
+def _hung_up_on(connected: socket.socket, seconds: float) -> Iterator[None]:
+    """Disconnect a slow receiver. One that answers byte by byte would never hit a socket's timeout.
+
+    This includes the TLS handshake, after which the connection belongs to another socket object.
+    """
+    held = connected.dup()
 
     def hang_up() -> None:
         with suppress(OSError):  # already disconnected
@@ -207,18 +211,13 @@ def _hung_up_on(held: socket.socket, seconds: float) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+        timer.join()  # the number of the closed file may soon be that of another one
+        held.close()
 
 
-class _Pinned(HTTPSConnection):
-    """TLS to a resolved address, verified with the certificate of its name."""
-
-    def __init__(self, target: Target) -> None:
-        self._name, self._tls = target.host, ssl.create_default_context()
-        super().__init__(target.address, target.port, timeout=TIMEOUT, context=self._tls)
-
-    def connect(self) -> None:
-        HTTPConnection.connect(self)
-        self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._name)
+def _verified(connected: socket.socket, name: str) -> ssl.SSLSocket:
+    """TLS over a connection to a resolved address, verified with the certificate of its name."""
+    return ssl.create_default_context().wrap_socket(connected, server_hostname=name)
 
 
 TOLERANCE = 300.0

@@ -12,6 +12,7 @@ from goodarm.informed import informed_limit
 from goodarm.simulation.runs import Answers, Estimate, Runs
 from goodarm.simulation.specification import Specification
 from goodarm.simulation.tables import PER_POLICY, ResultTable
+from goodarm.wire import jsonable
 
 if TYPE_CHECKING:
     from goodarm.simulation.compare import Comparison, ComparisonRequest
@@ -223,7 +224,7 @@ def _policy_as_json(policy: PolicySummary) -> dict[str, Any]:
         own["answers"] = answers._asdict()
     if spent is not None:
         own["spent"] = {"mean": spent.mean, "low": spent.low, "high": spent.high}
-        own["spent_to_find_half"] = half if math.isfinite(half) else None
+        own["spent_to_find_half"] = jsonable(half)
     return own | {
         "exploit_score": {"mean": score.mean, "low": score.low, "high": score.high},
         "stopped_at": {"mean": stopped.mean, "runs": stopped.runs},

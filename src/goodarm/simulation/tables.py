@@ -97,7 +97,7 @@ PER_POLICY = {
     "runs": "finished runs",
     "exploit_score": "mean over runs of the exploit score",
     "exploit_score_low": "lower end of its 95% interval",
-    "exploit_score_high": "upper end of its 95% interval",
+    "exploit_score_high": "upper end of that intervals 95% interval",
     "share_of_ceiling": "exploit score as a share of the score if every good arm were known from the start",
     "share_of_limit": "exploit score as a share of the score of an oracle that still collects the evidence",
     "share_of_informed_limit": "exploit score as a share of the informed limit; NaN unless requested",

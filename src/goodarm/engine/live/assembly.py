@@ -480,11 +480,11 @@ def judging(evidence: Formula, decide: Formula, fdr: bool) -> Callable[..., int]
 
 def _decided_by_rank(tables: Tables, i: int, pool: Pool, bar: Any, deciding: Any, decided: Any) -> int:
     """Write into `decided` the arms that e-BH decides after arm i's new evidence; returns their number."""
-    found, opened = decide_by_rank(tables.arms, i, tables.ledger, tables.settled, bar)
+    found, opened = decide_by_rank(tables.arms, i, tables.ledger, tables.called, bar)
     tables.progress[OPEN] -= opened
     for j in range(found):
-        decided[j] = tables.settled[j]
-        tables.decided_at[tables.settled[j]] = tables.progress[ROUND]
+        decided[j] = tables.called[j]
+        tables.decided_at[tables.called[j]] = tables.progress[ROUND]
     return found
 
 

@@ -570,8 +570,8 @@ class ThresholdStep:
                 continue
             found = [arm] if self._verdict(arm) else []
             if self.fdr:
-                many, opened = decide_by_rank(tables.arms, arm, tables.ledger, tables.settled, self.assembly.bar)
-                found = tables.settled[:many].tolist()
+                many, opened = decide_by_rank(tables.arms, arm, tables.ledger, tables.called, self.assembly.bar)
+                found = tables.called[:many].tolist()
                 tables.progress[OPEN] -= opened
             for each in found:
                 tables.decided_at[each] = tables.progress[ROUND]

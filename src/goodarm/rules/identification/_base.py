@@ -5,8 +5,8 @@ arms examines every open arm.
 
 `EvidenceRule`  keeps two e-processes as logarithms, log E+ against "mean <= threshold" and log E- against
                 "mean >= threshold". Good when log E+ >= log(K/delta), bad when log E- >= log(K/delta).
-`RadiusRule` keeps no state: good when mean - radius >= threshold, bad when mean + radius < threshold.
-`ModelRule` the same with radius = factor * width, with mean and width from a model of all arms (see `models`).
+`RadiusRule`    keeps no state: good when mean - radius >= threshold, bad when mean + radius < threshold.
+`ModelRule`     the same with radius = factor * width, mean and width from a model of all arms (see `models`).
 
 Proof that log(K/delta) suffices in each direction, without a factor 2 (shared by all evidence rules). An arm is either
 good or bad, so only one of its two verdicts can be wrong, and the wrong one is given only if the e-process of a true

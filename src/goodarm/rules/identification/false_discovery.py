@@ -39,10 +39,10 @@ def enlist(ledger: Ledger, side: int, arm: int) -> None:
     ledger[side, 0] = length + 1
 
 
-def call(arms: Table, ledger: Ledger, side: int, settled: NDArray[np.int64], bar: Bar) -> int:
-    """Write the arms that e-BH now calls on one side to `settled`; returns their number."""
+def call(arms: Table, ledger: Ledger, side: int, called: NDArray[np.int64], bar: Bar) -> int:
+    """The arms that e-BH calls now on one side, written to `called`; returns how many."""
     column = FOR_GOOD + side
-    length, called = ledger[side, 0], ledger[side, 1]
+    length, already = ledger[side, 0], ledger[side, 1]
     order = ledger[side, 2 : 2 + length]
     # insertion sort by evidence, largest first: the list is short and stays nearly sorted
     for j in range(1, length):
@@ -54,14 +54,14 @@ def call(arms: Table, ledger: Ledger, side: int, settled: NDArray[np.int64], bar
         order[k] = arm
     found = 0
     for j in range(length):
-        if arms[order[j], column] >= bar.budget - math.log(called + j + 1.0):
+        if arms[order[j], column] >= bar.budget - math.log(already + j + 1.0):
             found = j + 1
     for j in range(found):
-        settled[j] = order[j]
+        called[j] = order[j]
     for j in range(found, length):
         order[j - found] = order[j]
     ledger[side, 0] = length - found
-    ledger[side, 1] = called + found
+    ledger[side, 1] = already + found
     return found
 
 
@@ -76,8 +76,8 @@ def strike(ledger: Ledger, side: int, arm: int) -> None:
             return
 
 
-def decide_by_rank(arms: Table, arm: int, ledger: Ledger, settled: NDArray[np.int64], bar: Bar) -> tuple[int, int]:
-    """Write the verdicts that follow from the new evidence of `arm` into the table and to `settled`.
+def decide_by_rank(arms: Table, arm: int, ledger: Ledger, called: NDArray[np.int64], bar: Bar) -> tuple[int, int]:
+    """Verdicts that follow from the new evidence of `arm`, written into the table and to `called`.
 
     Returns their number, and the number of these arms that were open before: suspended arms can also be decided.
     """
@@ -85,11 +85,11 @@ def decide_by_rank(arms: Table, arm: int, ledger: Ledger, settled: NDArray[np.in
     for side in range(2):
         if arms[arm, FOR_GOOD + side] >= -math.log(bar.delta):
             enlist(ledger, side, arm)
-            found = call(arms, ledger, side, settled, bar)
+            found = call(arms, ledger, side, called, bar)
             for j in range(found):
-                opened += 1 if arms[settled[j], VERDICT] == 0.0 else 0
-                arms[settled[j], VERDICT] = 1.0 - 2.0 * side
-                strike(ledger, 1 - side, settled[j])
+                opened += 1 if arms[called[j], VERDICT] == 0.0 else 0
+                arms[called[j], VERDICT] = 1.0 - 2.0 * side
+                strike(ledger, 1 - side, called[j])
         if found > 0:
             break
     return found, opened
@@ -101,5 +101,5 @@ def needed_by_rank(ledger: Ledger, side: int, verdict: float, bar: Bar) -> float
     For a called arm, r counts all arms called on its side so far, including itself, and e-BH holds for each of them
     with that r. For other arms, r is one more.
     """
-    called = ledger[side, 1]
-    return float(bar.budget - math.log(called if verdict == 1.0 - 2.0 * side else called + 1.0))
+    already = ledger[side, 1]
+    return float(bar.budget - math.log(already if verdict == 1.0 - 2.0 * side else already + 1.0))

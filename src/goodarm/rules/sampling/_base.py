@@ -1,9 +1,7 @@
 """Sampling rules choose the next open arm to pull. Three kinds differ in the events that change an index.
 
-
-`IndexRule`   an arm's index moves only when that arm is pulled (or the pool is fitted again), so no scan over the arms
-is needed; `LineRule`    mean + clock(round) * slope: every index moves with the round, each along a line, so no scan is
-needed either;
+`IndexRule`   an arm's index moves only when that arm is pulled (or the pool is fitted again): no scan over the arms;
+`LineRule`    mean + clock(round) * slope: every index moves with the round, each along a line: no scan either;
 `ChoiceRule`  any other rule; it sees the whole table and may draw at random.
 """
 

@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from goodarm.campaign.journal import HEXADECIMAL, Head
 from goodarm.service.campaigns import campaigns_of
+from goodarm.service.compressed import may_be_compressed
 from goodarm.service.guard import caller_now, route_of
 from goodarm.service.problems import Refusal, documented
 from goodarm.service.replies import NOT_CHANGED, ArmName, CampaignName, IfNoneMatch, Reply, fresh
@@ -32,10 +33,10 @@ from goodarm.service.views import (
     arm_page,
     arm_table,
     history,
+    pending_tickets,
     progress,
     verdict_table,
     verdicts,
-    waiting_tickets,
 )
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["reads"], responses=documented((401, 403, 404, 422, 429)))
@@ -114,8 +115,8 @@ async def score(request: Request, name: CampaignName) -> Response:
 async def waiting(
     request: Request, name: CampaignName, limit: Annotated[int, Query(ge=1, le=MOST_WAITING)] = 1000
 ) -> Response:
-    """Outstanding tickets, oldest first. There is no ETag, since their age changes without an entry."""
-    return Reply(await campaigns_of(request).desk.read(name, lambda campaign: waiting_tickets(campaign, limit)))
+    """Pending tickets, oldest first. There is no ETag, since their age changes without an entry."""
+    return Reply(await campaigns_of(request).desk.read(name, lambda campaign: pending_tickets(campaign, limit)))
 
 
 @router.get("/history", response_model=History, responses=NOT_CHANGED, **route_of(Role.reader))
@@ -165,8 +166,11 @@ EVENTS = "text/event-stream"
 )
 async def export(request: Request, name: CampaignName, format: Literal["jsonl", "parquet"] = "jsonl") -> Response:
     """The whole journal as a file; `goodarm campaign import` reads it."""
-    content = await campaigns_of(request).export(request, name, format)
-    return Response(content, media_type=FORMATS[format], headers=_attached(f"{name}.{format}"))
+    found = await campaigns_of(request).export(
+        request, name, format, format == "jsonl" and may_be_compressed(request.scope)
+    )
+    found.headers.update({"Content-Type": FORMATS[format], **_attached(f"{name}.{format}")})
+    return found
 
 
 def _attached(filename: str) -> dict[str, str]:

@@ -22,11 +22,11 @@ const REFRESH = 1_000;
 /** The arm in one sentence. @param {ArmDetail} arm @param {Scale} scale @param {number} threshold */
 function sentence(arm, scale, threshold) {
   const price = (arm.cost ?? 1) === 1 ? "" : ` A sample costs ${decimal(arm.cost)}.`;
-  const waiting = `${arm.pending ? ` ${counted(arm.pending, "ticket")} waiting.` : ""}${price}`;
-  if (arm.mean === null) return `No samples yet.${waiting}`;
+  const pending = `${arm.pending ? ` ${counted(arm.pending, "ticket")} pending.` : ""}${price}`;
+  if (arm.mean === null) return `No samples yet.${pending}`;
   const between = arm.low === null ? "without an interval" : `between ${scale.value(arm.low)} and ${scale.value(arm.high)}`;
   if (scale.isReference(arm))
-    return `The ${scale.word(arm)}, which all others are compared with: mean ${scale.own(arm.own_mean)} after ${counted(arm.pulls, "sample")}.${waiting}`;
+    return `The ${scale.word(arm)}, which all others are compared with: mean ${scale.own(arm.own_mean)} after ${counted(arm.pulls, "sample")}.${pending}`;
   const what = scale.labels.measured;
   const where = `${what} ${scale.value(arm.mean)}${base(arm, scale)} after ${counted(arm.pulls, "sample")}, ${between}`;
   const bar = arm.metrics?.length ? "a bar" : `the ${scale.labels.bar} of ${scale.amount(threshold)}`;
@@ -36,11 +36,11 @@ function sentence(arm, scale, threshold) {
         ? "; certain"
         : `; evidence ${evidence(arm.evidence)} of ${evidence(arm.needed)} needed`
       : "";
-  if (arm.verdict === "open") return `${where}${arm.low === null ? "" : `; ${bar} lies inside`}${still}.${waiting}`;
+  if (arm.verdict === "open") return `${where}${arm.low === null ? "" : `; ${bar} lies inside`}${still}.${pending}`;
   const decided = `Decided ${fullTime(arm.decided_at)}, ${arm.guarantee ?? "no guarantee"}.`;
   const side = arm.verdict === "good" ? "above" : "below";
-  if (arm.metrics?.length) return `${where}; ${arm.failed ? `${arm.failed} fails its bar` : "every bar is cleared"}. ${decided}${waiting}`;
-  return `${where}, ${side} ${bar}. ${decided}${waiting}`;
+  if (arm.metrics?.length) return `${where}; ${arm.failed ? `${arm.failed} fails its bar` : "every bar is cleared"}. ${decided}${pending}`;
+  return `${where}, ${side} ${bar}. ${decided}${pending}`;
 }
 
 /** Own mean, baseline and relative lift behind a difference. @param {ArmDetail} arm @param {Scale} scale */

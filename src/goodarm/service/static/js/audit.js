@@ -25,7 +25,7 @@ const GROUPS = {
     pulls: ["samples", ""],
     asked: ["asked for", "Samples asked for, excluding void ones."],
     told: ["told", "Samples whose reward was known."],
-    pending: ["waiting", "Samples whose reward was not known yet; they counted at their worst."],
+    pending: ["pending", "Samples whose reward was not known yet; they counted at their worst."],
     missing: ["counted as 0", "Their time passed without an answer."],
     void: ["void", "Withdrawn samples."],
     control: ["control", "The data of the control at that moment."],

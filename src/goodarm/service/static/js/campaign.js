@@ -8,11 +8,11 @@ import { Forecast } from "./forecast.js";
 import { count, counted, scaleOf, timeOfDay } from "./format.js";
 import { IntervalChart, nameOf, ranked } from "./intervals.js";
 import { Stream } from "./live.js";
-import { UNDECIDED, WAITING } from "./meanings.js";
+import { PENDING, UNDECIDED } from "./meanings.js";
 import { WhatNow } from "./now.js";
 import { OverTime } from "./over_time.js";
 import { Selection } from "./selection.js";
-import { latest, waiting } from "./side.js";
+import { latest, pending } from "./side.js";
 import { SimulatedBanner } from "./simulated.js";
 import { ArmTable } from "./table.js";
 
@@ -26,7 +26,7 @@ const REFRESH = 5_000; // what no event tells: tickets that become overdue, a be
 
 /** @param {string} name @param {{arm: string}} row */
 const armHref = (name, row) => `#/campaign/${encodeURIComponent(name)}/arm/${encodeURIComponent(row.arm)}`;
-const OLDEST = 1_000; // waiting tickets that are looked at
+const OLDEST = 1_000; // pending tickets that are looked at
 const narrow = matchMedia("(max-width: 48rem)");
 
 /** "live", or the time of the last update. @param {import("./live.js").State} state */
@@ -101,7 +101,7 @@ class CampaignPage {
     this.forecast = estimated(summary);
     this.now = new WhatNow(summary, this.scale, (row) => armHref(name, row), () => void this.end());
     this.latest = latest(this.scale, (row) => armHref(name, row));
-    this.waiting = waiting(
+    this.pending = pending(
       this.scale.bounded,
       (arm) => armHref(name, { arm }),
       (arm) => this.rows.get(arm)?.label || arm,
@@ -161,7 +161,7 @@ class CampaignPage {
       table,
       over: card("", "Verdicts over time", h("div", {}, this.over.element, h("p", { class: "axis-name" }, "samples"))),
       latest: card("", "Latest verdicts", this.latest.element),
-      waiting: card("", "Waiting tickets", this.waiting.element, term("what is that?", WAITING)),
+      pending: card("", "Pending tickets", this.pending.element, term("what is that?", PENDING)),
       exports: card("wide exports", "Data", this.exports()),
     };
     this.grid = h("div", { class: "grid" });
@@ -193,7 +193,7 @@ class CampaignPage {
   }
 
   async end() {
-    if (!confirm("End this campaign? It asks for no more samples. Rewards of outstanding tickets may still be told. Verdicts and journal stay.")) return;
+    if (!confirm("End this campaign? It asks for no more samples. Rewards of pending tickets may still be told. Verdicts and journal stay.")) return;
     this.summary = await post(url(this.summary.name, "/end"));
     this.draw();
   }
@@ -218,7 +218,7 @@ class CampaignPage {
   async lookAtWaiting() {
     if (!this.summary.pending) return;
     const found = await get(url(this.summary.name, `/waiting?limit=${OLDEST}`)).catch(() => null);
-    if (found) this.waiting.list(found.tickets);
+    if (found) this.pending.list(found.tickets);
   }
 
   /** @param {Change} change */
@@ -256,7 +256,7 @@ class CampaignPage {
     this.now.show(this.summary, rows, this.forecast, this.over.points);
     this.over.draw();
     this.latest.show(rows);
-    this.waiting.show(this.summary, rows);
+    this.pending.show(this.summary, rows);
     void this.simulation.show();
     if (performance.now() - this.ordered > REORDER && !this.table.busy) this.order();
     else

@@ -18,7 +18,7 @@ function status(of) {
   if (overdue) return ["late", `${counted(overdue, "ticket")} overdue`];
   if (!of.open) return ["done", "every arm decided"];
   if (!of.told) return ["", "no samples yet"];
-  return ["", of.pending ? `running, ${counted(of.pending, "ticket")} waiting` : "running"];
+  return ["", of.pending ? `running, ${counted(of.pending, "ticket")} pending` : "running"];
 }
 
 /** @param {Summary} of */

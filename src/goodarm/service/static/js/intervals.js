@@ -38,10 +38,10 @@ const between = (row, scale) =>
 
 /** @param {Row} row @param {Scale} scale */
 export function describe(row, scale) {
-  const waiting = row.pending ? `, ${counted(row.pending, "ticket")} waiting` : "";
-  if (row.mean === null) return `${nameOf(row)}: no samples yet${waiting}`;
+  const pending = row.pending ? `, ${counted(row.pending, "ticket")} pending` : "";
+  if (row.mean === null) return `${nameOf(row)}: no samples yet${pending}`;
   const where = `${scale.labels.estimate} ${between(row, scale)}`;
-  return `${nameOf(row)}: ${scale.word(row)}, ${where}, ${counted(row.pulls, "sample")}${waiting}`;
+  return `${nameOf(row)}: ${scale.word(row)}, ${where}, ${counted(row.pulls, "sample")}${pending}`;
 }
 
 /** @param {Row} row @param {Scale} scale @returns {Node[]} */
@@ -51,7 +51,7 @@ function tipLines(row, scale) {
     h("span", { class: `verdict ${row.verdict}` }, `${scale.glyph(row)} ${scale.word(row)}`),
     h("span", {}, row.mean === null ? "no samples yet" : between(row, scale)),
     ...(row.metrics ?? []).map((metric) => h("span", { class: metric.failed ? "bad" : "" }, h("bdi", {}, metricWords(metric)))),
-    h("span", { class: "hint" }, counted(row.pulls, "sample") + (row.pending ? `, ${count(row.pending)} waiting` : "")),
+    h("span", { class: "hint" }, counted(row.pulls, "sample") + (row.pending ? `, ${count(row.pending)} pending` : "")),
   ];
 }
 

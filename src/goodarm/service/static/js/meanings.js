@@ -8,5 +8,5 @@ export const ESTIMATE = {
 export const EVIDENCE =
   "The strength of the evidence for a verdict, as a logarithm. The arm is decided when it reaches the line.";
 export const UNDECIDED = "The bar still lies inside the interval: more samples are needed.";
-export const WAITING = "A ticket is a request for one sample. It waits until its reward is told.";
+export const PENDING = "A ticket is a request for one sample. It is pending until its reward is told.";
 export const ERROR = "The probability that any verdict of this campaign is wrong, however often you look.";

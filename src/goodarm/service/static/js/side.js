@@ -1,4 +1,4 @@
-/** The small parts beside the chart: latest verdicts and waiting tickets. */
+/** The small parts beside the chart: latest verdicts and pending tickets. */
 import { h, say } from "./dom.js";
 import { age, count, counted, fullTime, since } from "./format.js";
 import { nameOf } from "./intervals.js";
@@ -65,11 +65,11 @@ const ODD = [
   ["void", "void"],
 ];
 
-/** @typedef {import("./types.js").WaitingTicket} WaitingTicket */
+/** @typedef {import("./types.js").PendingTicket} PendingTicket */
 
-/** Tickets by arm, in the order of their oldest. @param {WaitingTicket[]} tickets the oldest first */
+/** Tickets by arm, in the order of their oldest. @param {PendingTicket[]} tickets the oldest first */
 function byArm(tickets) {
-  /** @type {Map<string | null, WaitingTicket & {many: number}>} */
+  /** @type {Map<string | null, PendingTicket & {many: number}>} */
   const found = new Map();
   for (const ticket of tickets) {
     const key = ticket.arm ?? ticket.ticket;
@@ -81,10 +81,10 @@ function byArm(tickets) {
 }
 
 /**
- * Outstanding tickets by arm, oldest first.
+ * Pending tickets, by arm, the oldest first.
  * @param {boolean} bounded @param {(arm: string) => string} href @param {(arm: string) => string} name
  */
-export function waiting(bounded, href, name) {
+export function pending(bounded, href, name) {
   const words = h("p", {}),
     list = h("ol", { class: "feed", "aria-label": "Arms with the oldest tickets" });
   const odd = h("p", { class: "hint" });
@@ -113,7 +113,7 @@ export function waiting(bounded, href, name) {
       say(odd, ODD.flatMap(([key, text]) => (tally[key] ? [`${count(tally[key])} ${text}`] : [])).join("; "));
       if (!summary.pending) this.list([]);
     },
-    /** @param {WaitingTicket[]} tickets the oldest first */
+    /** @param {PendingTicket[]} tickets the oldest first */
     list(tickets) {
       const arms = byArm(tickets).slice(0, SHOWN - 1);
       const key = arms.map(({ ticket, many, seconds, overdue }) => `${ticket} ${many} ${age(seconds)} ${overdue}`);

@@ -25,7 +25,7 @@ const columns = ({ scale: { labels, compared }, priced }) => [
     ? /** @type {Column[]} */ ([{ key: "cost", text: "cost", kind: "number cost", title: "What a sample of this arm costs" }])
     : []),
   { key: "pulls", text: "samples", kind: "number pulls", title: "Rewards that were told for this arm" },
-  { key: "pending", text: "waiting", kind: "number pending", title: "Tickets of this arm whose reward is not known yet" },
+  { key: "pending", text: "pending", kind: "number pending", title: "Tickets of this arm whose reward is not known yet" },
 ];
 
 /** @param {Column} column @param {(key: SortKey) => void} sort */

@@ -130,7 +130,7 @@
  * @property {number | null} ninety
  * @property {{median: number | null, high: number | null}} rounds
  *
- * @typedef {object} WaitingTicket
+ * @typedef {object} PendingTicket
  * @property {string} ticket
  * @property {string | null} arm  null for a block
  * @property {number} pulls
