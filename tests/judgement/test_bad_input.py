@@ -40,7 +40,7 @@ BAD = {
     "heuristic rule": (GOOD, ["--rule", "studentised"], "gives no certified verdict"),
     "fdr needs evidence": (GOOD, ["--rule", "hoeffding", "--criterion", "fdr"], "has none"),
     "margin alone": (GOOD, ["--margin", "0.1"], "a margin belongs to a control"),
-    "cap alone": (GOOD, ["--cap", "10"], "`propensity` and `cap` require each other"),
+    "cap alone": (GOOD, ["--cap", "10"], "--propensity and --cap require each other"),
     "propensity alone": (GOOD, ["--propensity", "reward"], "self-normalised weights have no certificate"),
     "nulls word": (GOOD, ["--nulls", "ignore"], "unknown way to treat NULLs"),
     "total alone": (GOOD, ["--total", "reward"], "needs both columns"),

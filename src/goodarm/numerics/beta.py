@@ -38,8 +38,9 @@ def log_beta(a: float, b: float) -> float:
 
     log B(a, b) = log Gamma(a) + log Gamma(b) - log Gamma(a + b), `a`, `b` > 0.
     From 10 on, Stirling's formula is substituted into the three terms, so that their large parts cancel analytically
-    instead of numerically: with a <= b, log B = log(2 pi)/2 + w(a) + w(b) - w(a + b) + (a - 1/2) log(a/(a + b)) - b
-    log(1 + a/b) - log(b)/2.
+    instead of numerically: with a <= b,
+
+        log B = log(2 pi)/2 + w(a) + w(b) - w(a + b) + (a - 1/2) log(a/(a + b)) - b log(1 + a/b) - log(b)/2.
 
     >>> log_beta(1.0, 1.0)
     0.0

@@ -118,8 +118,8 @@ def totals(pulls: float, total: float, bar: Bar) -> tuple[float, float]:
     """Likelihood ratio averaged over small and large gaps to the threshold; a function of S and N alone.
 
     E+ = sum_g w_g L_g over the gaps g = 0.01, 0.02, ..., 5.12 (each twice the one before), E- over -g, with weights w_g
-    proportional to exp(-|log(g/0.3)|/1.2) that sum to 1. Rewards in [0, 1]: the mean mu_g has logit mu_g = logit xi +
-    g, and L_g = (mu_g/xi)^S ((1-mu_g)/(1-xi))^(N-S) = exp(S g - N log(1 + xi (e^g - 1))).
+    proportional to exp(-|log(g/0.3)|/1.2) that sum to 1. Rewards in [0, 1]: the mean mu_g has
+    logit mu_g = logit xi + g, and L_g = (mu_g/xi)^S ((1-mu_g)/(1-xi))^(N-S) = exp(S g - N log(1 + xi (e^g - 1))).
     Other rewards: mu_g = xi + g sigma/2, and L_g = exp(l (S - N xi) - N l^2 sigma^2/2) with l = g/(2 sigma).
 
     Certified. A mixture with fixed weights of sum 1 is a supermartingale that starts at 1 if each L_g is one, since it
