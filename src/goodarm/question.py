@@ -13,7 +13,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from goodarm.arguments import checked_number, meant_percent, number, percentage, shown, truth_value
@@ -139,6 +139,8 @@ class Labels(NamedTuple):
     against  : name of the object of comparison
     signed   : whether an estimate is written with its sign
     fixed    : subject and verb: the part of the question to fix before the first look at rewards
+    good     : word for a good verdict next to a headline such as "3 of 20 above 2%"
+    bad      : the same for a bad one
     """
 
     estimate: str = "mean"
@@ -148,6 +150,8 @@ class Labels(NamedTuple):
     against: str = "the bar"
     signed: bool = False
     fixed: str = "the threshold was"
+    good: str = "good"
+    bad: str = "bad"
 
 
 TotalsOf = Callable[[str], Totals]
@@ -202,6 +206,10 @@ class Question(ABC):
     def references(self) -> tuple[str, ...]:
         """Ids of arms that other arms are compared with. They get no verdict, and every verdict depends on them."""
         return ()
+
+    def named(self, names: Mapping[str, str]) -> Question:
+        """The same question with names in place of arm ids, for its words only."""
+        return self
 
     @abstractmethod
     def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
@@ -329,14 +337,19 @@ class Question(ABC):
     def read(cls, content: Mapping[str, Any]) -> Question:
         """The question with these fields, among others."""
 
-    def shown(self, rewards: Rewards) -> dict[str, Any]:
+    def shown(self, rewards: Rewards, names: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The form in responses: the fields, and the words shown to people.
+
+        names : what people call the arms that others are compared with, by id
 
         >>> shown = Control("now", 0.02).shown(Bounded())
         >>> [shown[name] for name in ("kind", "control", "margin", "bar", "good", "bad", "above", "references")]
         ['control', 'now', 0.02, 0.02, 'better', 'not better', 'better than now by 2 pp or more', ['now']]
+        >>> Control("h0").shown(Bounded(), {"h0": "Spring"})["above"]
+        'better than Spring'
         """
-        words = self.phrases(amounts(rewards))
+        asked = self.named(names or {})
+        words = asked.phrases(amounts(rewards))
         return {
             "kind": self.field,
             **self.as_json(),
@@ -344,9 +357,11 @@ class Question(ABC):
             "good": self.good,
             "bad": self.bad,
             **words._asdict(),
-            "template": self.template,
+            "template": asked.template,
             "labels": self.labels._asdict(),
             "references": list(self.references),
+            "names": list(asked.references),
+            "no_forecast": self.no_forecast,
             "shares": amounts(rewards) is SHARES,
         }
 
@@ -381,6 +396,10 @@ class Threshold(Question):
 
     def phrases(self, amounts: Amounts) -> Phrases:
         return Phrases(f"above {amounts.mean(self.value)}", "below")
+
+    @property
+    def labels(self) -> Labels:
+        return Labels(good="above", bad="below")
 
     @property
     def setting(self) -> str:
@@ -485,7 +504,11 @@ class Control(Question):
         if self.margin:
             line = f"{'better' if self.margin > 0.0 else 'worse'} by {MARK}"
         fixed = "the control and the margin were"
-        return Labels("difference", "Difference from the control", "margin", line, "the control", True, fixed)
+        words = ("difference", "Difference from the control", "margin", line, "the control")
+        return Labels(*words, True, fixed, self.good, self.bad)
+
+    def named(self, names: Mapping[str, str]) -> Control:
+        return replace(self, arm=names.get(self.arm, self.arm))
 
     def estimate(self, arm: str, totals: TotalsOf) -> float:
         """The difference of the two means."""

@@ -125,9 +125,17 @@ class Terms:
             **({} if self.units is None else {"units": self.units.as_json()}),
         }
 
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What people call the arms that others are compared with, by id: their labels, in quotes."""
+        references = self.question.references
+        return {
+            arm.id: quoted(arm.label) for arm in self.arms if arm.id in references and arm.label not in ("", arm.id)
+        }
+
     def shown(self) -> TermsRow:
         """The terms as shown to people."""
-        question = self.question.shown(self.rewards)
+        question = self.question.shown(self.rewards, self.names)
         return TermsRow(
             question=question,
             threshold=question["bar"],
@@ -246,6 +254,20 @@ class Terms:
         if self.made.criterion is Criterion.FDR:
             return f"on average, at most {limit} of the arms called good, and of those called bad, are wrong{under}"
         return f"the probability of any wrong verdict is at most {limit}{under}"
+
+
+LONGEST_NAME = 60
+"""Maximum number of characters of a label in a sentence."""
+
+
+def quoted(label: str) -> str:
+    """A label within a sentence: in quotes, on one line, cut if it is long.
+
+    >>> quoted("Spring\\nheadline"), len(quoted(100 * "a"))
+    ('“Spring headline”', 62)
+    """
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in label).split())
+    return f"“{text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + '…'}”"
 
 
 def rules_fingerprint(policy: Policy) -> str:

@@ -291,7 +291,7 @@ def _to_finish(
     rule = terms.made.identification
     values = take(terms.made.setting.identification, rule.defaults)
     order, times = terms.made.sampling.prefers, terms.repeats
-    found, near, look_bad, for_bad = to_finish(
+    found, near, look_bad, for_bad, half, ninety = to_finish(
         pulls, totals, terms.problem, rule, values, levels, open_arms, quick_first=order == "quick"
     )
     if not math.isfinite(found.low) or not (found.told or pulls[open_arms].all()):
@@ -301,6 +301,7 @@ def _to_finish(
     if not pulls.sum():  # a fixed test set before its first reward
         return Finish(times * found.median, times * found.low, times * high, UNKNOWN_MEANS, near=near)
     ahead = Finish(times * found.median, times * found.low, times * high, near=near)
+    ahead = ahead._replace(half=times * half, ninety=times * ninety)
     return ahead._replace(waiting=waiting, waiting_samples=times * for_bad) if waiting else ahead
 
 

@@ -128,12 +128,16 @@ class ToFinish(NamedTuple):
 
     look_bad : number of undecided arms that lie below the bar with probability 0.9 or more
     for_bad  : median number of samples until all of these arms are decided
+    half     : samples of the half of the arms that is expected to need the fewest, the median; inf if it can't be told
+    ninety   : the same for nine in ten of them
     """
 
     samples: Forecast
     near: int
     look_bad: int
     for_bad: float
+    half: float = math.inf
+    ninety: float = math.inf
 
 
 def to_finish(
@@ -177,15 +181,26 @@ def to_finish(
     below = np.flatnonzero((means < problem.threshold).mean(axis=0) >= HIGH)
     look_bad = round(undecided.size * below.size / which.size)
     for_bad = float(np.median(sums_over(own[:, below], look_bad, chance))) if below.size else 0.0
-    if every.told or not quick_first:
-        return ToFinish(every, 0, look_bad, for_bad)
     longest = np.argsort(-np.minimum(own, FARTHEST).mean(axis=0), kind="stable")
+    others = default_rng(seed)
+    half, ninety = (_of_the_quickest(own, longest, share, undecided.size, others) for share in (0.5, 0.9))
+    if every.told or not quick_first:
+        return ToFinish(every, 0, look_bad, for_bad, half, ninety)
     for left_out in range(1, (which.size + 1) // 2):
         near = round(undecided.size * left_out / which.size)
         found = in_range(sums_over(own[:, longest[left_out:]], undecided.size - near, chance))
         if found.told and found.high <= WIDEST * found.low:
-            return ToFinish(found, near, look_bad, for_bad)
-    return ToFinish(every, 0, look_bad, for_bad)
+            return ToFinish(found, near, look_bad, for_bad, half, ninety)
+    return ToFinish(every, 0, look_bad, for_bad, half, ninety)
+
+
+def _of_the_quickest(own: Floats, longest: NDArray[np.intp], share: float, arms: int, chance: Generator) -> float:
+    """The median of the samples that this share of the arms needs; inf if there is no such share of so few arms."""
+    kept, many = math.ceil(share * longest.size), math.ceil(share * arms)
+    if kept in (0, longest.size):
+        return math.inf
+    found = float(np.median(sums_over(own[:, longest[longest.size - kept :]], many, chance)))
+    return found if found < FARTHEST else math.inf
 
 
 def boundary_of(

@@ -45,10 +45,15 @@ export function axisWidth(write, values) {
   return Math.ceil(Math.max(...values.map((value) => ruler?.measureText(write(value)).width ?? 0))) + 14;
 }
 
+/** The width of an axis' text in pixels. @param {string} text */
+export function textWidth(text) {
+  if (ruler) ruler.font = font();
+  return ruler?.measureText(text).width ?? 7 * text.length;
+}
+
 /** A text truncated to a width in pixels. @param {string} text @param {number} room */
 export function fitting(text, room) {
-  const wide = (/** @type {string} */ some) => ruler?.measureText(some).width ?? 7 * some.length;
-  if (ruler) ruler.font = font();
+  const wide = textWidth;
   if (wide(text) <= room) return text;
   const letters = [...text];
   while (letters.length > 1 && wide(`${letters.join("")}…`) > room) letters.length -= Math.ceil(letters.length / 12);

@@ -3,6 +3,7 @@
 /** @typedef {{mean: number | null, low: number | null, high: number | null, verdict?: string}} Known */
 const FEW = 60; // arms of which each is seen
 const SOME = 3; // decided arms from which they set the scale
+const ROOM = 0.09; // beyond what must be seen, so that a mean at the edge does not touch the mark of a cut interval
 const SLACK = 1.6; // how much longer a scale may be if nothing is cut off then
 
 /** @param {Float64Array} sorted @param {number} share */
@@ -43,7 +44,7 @@ export function domain(rows, threshold, bounded, whole = false) {
   let [bottom, top] = ends(wanted);
   const [lowest, highest] = ends([bottom, top, ...hull(seen, 1, 1)]);
   if (few && highest - lowest <= SLACK * (top - bottom)) [bottom, top] = [lowest, highest];
-  const room = 0.06 * (top - bottom || Math.abs(threshold) || 1);
+  const room = ROOM * (top - bottom || Math.abs(threshold) || 1);
   if (!bounded || bottom < 0) return [bottom - room, top + room];
   const edge = room / 4; // a mean of exactly 0 or 1 is still seen whole
   return [Math.max(bottom - room, -edge), Math.min(top + room, 1 + edge)];

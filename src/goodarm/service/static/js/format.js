@@ -58,10 +58,22 @@ export function scaleOf(summary) {
   const writers = bounded
     ? shares(summary.question.bar, labels.signed)
     : { value: plain, tick: decimal, bar: decimal, amount: decimal, own: plain };
+  const measured = summary.metadata?.measured;
+  const named = typeof measured === "string" ? measured.trim() : "";
   const between = (/** @type {Maybe} */ low, /** @type {Maybe} */ high) =>
     isExact({ low, high }) ? `exactly ${writers.value(low)}` : `${writers.value(low).replace(UNIT, "")} to ${writers.value(high)}`;
-  return { ...writers, ...wordsOf(summary.question, writers), bounded, between };
+  const of = wordsOf(summary.question, writers);
+  return { ...writers, ...of, bounded, between, axis: axisName(named, labels, of.references) };
 }
+/** What the chart's axis measures. @param {string} measured @param {import("./types.js").Question["labels"]} labels @param {string[]} references */
+const axisName = (measured, labels, references) =>
+  labels.signed && references.length ? `${upper(measured || "mean")}: ${lower(labels.measured)}` : labels.signed ? labels.measured : upper(measured || labels.measured);
+
+/** @param {string} text */
+export const upper = (text) => `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`;
+/** @param {string} text */
+const lower = (text) => `${text[0]?.toLowerCase() ?? ""}${text.slice(1)}`;
+
 /** Whether the interval is one point, for example after every case of a test set was evaluated. @param {{low?: Maybe, high?: Maybe}} row */
 export const isExact = ({ low, high }) => typeof low === "number" && typeof high === "number" && high - low < 1e-9;
 const UNIT = /\s?(%|pp)$/; // written once for both ends
@@ -108,19 +120,25 @@ export const lift = (x) => (x === null || x === undefined || !Number.isFinite(x)
  * The server's words for verdicts, estimates and the deciding line, with amounts in the reader's locale.
  * @param {import("./types.js").Question} question @param {{bar: Writer, amount: Writer}} writers
  */
-function wordsOf({ kind, good, bad, bar, template, references, labels }, writers) {
-  const kinds = { good, open: "undecided", bad };
+function wordsOf({ kind, bar, template, below, references, names, labels }, writers) {
+  const kinds = { good: labels.good, open: "undecided", bad: labels.bad };
+  const above = template.replace(MARK, () => writers.amount(Math.abs(bar)));
   const isReference = (/** @type {{arm: string}} */ row) => references.includes(row.arm);
+  const words = (/** @type {{arm: string, verdict: "good" | "bad" | "open", failed?: string}} */ row) =>
+    isReference(row) ? kind : row.failed ? `${kinds[row.verdict]}: ${row.failed}` : kinds[row.verdict];
   return {
     kinds,
     labels,
     isReference,
+    references: names,
     /** Whether the evidence on an arm also depends on the rewards of others. */
     compared: references.length > 0,
-    above: template.replace(MARK, () => writers.amount(Math.abs(bar))),
+    above,
+    below,
     line: labels.line.replace(MARK, () => writers.amount(Math.abs(bar))),
-    /** @param {{arm: string, verdict: "good" | "bad" | "open", failed?: string}} row */
-    word: (row) => (isReference(row) ? kind : row.failed ? `${kinds[row.verdict]}: ${row.failed}` : kinds[row.verdict]),
+    word: words,
+    /** "above the bar", where nothing else says what is compared. @param {{arm: string, verdict: "good" | "bad" | "open", failed?: string}} row */
+    full: (row) => (row.verdict === "open" || isReference(row) || labels.signed ? words(row) : `${words(row)} ${labels.against}`),
     /** @param {{arm: string, verdict: "good" | "bad" | "open"}} row */
     glyph: (row) => (isReference(row) ? "◆" : GLYPH[row.verdict]),
   };

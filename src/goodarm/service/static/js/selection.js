@@ -1,7 +1,7 @@
 /** Search, filter and sort of the arms. */
 import { h, say } from "./dom.js";
 import { count } from "./format.js";
-import { nameOf } from "./intervals.js";
+import { nameOf } from "./described.js";
 
 /** @typedef {import("./types.js").Row} Row */
 /** @typedef {import("./table.js").SortKey} SortKey */

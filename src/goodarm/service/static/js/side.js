@@ -1,7 +1,7 @@
 /** The small parts beside the chart: latest verdicts and pending tickets. */
 import { h, say } from "./dom.js";
 import { age, count, counted, fullTime, since } from "./format.js";
-import { nameOf } from "./intervals.js";
+import { nameOf } from "./described.js";
 
 /** @typedef {import("./types.js").Row} Row */
 const SHOWN = 6;
