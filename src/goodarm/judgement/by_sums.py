@@ -27,13 +27,11 @@ the same holds for thresholds below xi.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.compile import TOTALS, compiled
+from goodarm.engine.compile import TOTALS
 from goodarm.engine.totals import in_chunks, interval_from_totals
 from goodarm.judgement.decide import Decided, Look, needed, rows_until
 from goodarm.judgement.options import LogOptions
@@ -140,7 +138,7 @@ def notes_on_sums(options: LogOptions) -> tuple[str, ...]:
 def evidence(logs: Floats, bar: Bar) -> tuple[Floats, Floats]:
     """log E+ and log E- of every arm, shapes (K,)."""
     for_good, for_bad = np.empty(len(logs)), np.empty(len(logs))
-    loop, rows = _loop(TOTALS.compiles(len(logs))), np.ascontiguousarray(logs)
+    loop, rows = TOTALS.form(_evidence_loop, len(logs)), np.ascontiguousarray(logs)
 
     def work(part: slice) -> None:
         loop(rows[part], bar, for_good[part], for_bad[part])
@@ -149,16 +147,9 @@ def evidence(logs: Floats, bar: Bar) -> tuple[Floats, Floats]:
     return for_good, for_bad
 
 
-@cache
-def _loop(fast: bool) -> Callable[..., None]:
-    own = from_sums
-
-    def loop(logs: Floats, bar: Bar, for_good: Floats, for_bad: Floats) -> None:
-        for i in range(for_good.size):
-            for_good[i], for_bad[i] = own(logs[i], bar)
-
-    built: Callable[..., None] = compiled(loop) if fast else loop
-    return built
+def _evidence_loop(logs: Floats, bar: Bar, for_good: Floats, for_bad: Floats) -> None:
+    for i in range(for_good.size):
+        for_good[i], for_bad[i] = from_sums(logs[i], bar)
 
 
 def _more(logs: Floats, pulls: Floats, above: NDArray[np.bool_], level: Floats, bar: Bar) -> Floats:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.compile import DIFFERENCES, compiled
+from goodarm.engine.compile import DIFFERENCES
 from goodarm.engine.totals import Floats, evidence_from_totals, in_chunks, interval_from_totals
 from goodarm.errors import UnknownName, UnreadableTable
 from goodarm.judgement.decide import MOST, Decided, needed
@@ -186,7 +185,7 @@ def _least(arms: Moments, control: Moments, difference: Floats, level: Floats) -
 def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floats) -> Floats:
     """Further pulls of each arm until a verdict, if arm and control grow in their present proportion."""
     found = np.empty(n.size)
-    loop = _loop(DIFFERENCES.compiles(n.size))
+    loop = DIFFERENCES.form(_more_loop, n.size)
 
     def work(part: slice) -> None:
         loop(n[part], s[part], n0, s0, margin, level[part], found[part])
@@ -195,38 +194,34 @@ def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floa
     return found
 
 
-@cache
-def _loop(fast: bool) -> Callable[..., None]:
+def _evidence_at(times: float, n: float, s: float, n0: float, s0: float, margin: float) -> float:
+    """Evidence on the side of the mean if arm and control were this many times as large."""
+    if s / n >= s0 / n0 + margin:
+        return better_by(times * n, times * s, times * n0, times * s0, margin)
+    return better_by(times * n, times * (n - s), times * n0, times * (n0 - s0), -margin)
+
+
+def _more_loop(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floats, found: Floats) -> None:
     """The evidence grows almost in proportion to the size of the log: double the size, then regula falsi."""
-
-    def evidence(times: float, n: float, s: float, n0: float, s0: float, margin: float) -> float:
-        if s / n >= s0 / n0 + margin:
-            return better_by(times * n, times * s, times * n0, times * s0, margin)
-        return better_by(times * n, times * (n - s), times * n0, times * (n0 - s0), -margin)
-
-    def loop(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floats, found: Floats) -> None:
-        for i in range(n.size):
-            few, many = 1.0, 2.0
-            short, beyond = level[i] - evidence(few, n[i], s[i], n0, s0, margin), -1.0
-            while many <= MOST:
-                beyond = level[i] - evidence(many, n[i], s[i], n0, s0, margin)
-                if beyond <= 0.0:
-                    break
-                few, short, many = many, beyond, 2.0 * many
-            for step in range(12):
-                if many > MOST or (many - few) * n[i] < 1.0 or many - few < 0.01 * (many - 1.0):
-                    break
-                share = 0.5 if step % 3 == 2 else short / (short - beyond)
-                middle = few + (many - few) * min(max(share, 0.02), 0.98)
-                missing = level[i] - evidence(middle, n[i], s[i], n0, s0, margin)
-                if missing > 0.0:
-                    few, short = middle, missing
-                else:
-                    many, beyond = middle, missing
-            found[i] = math.ceil((many - 1.0) * n[i]) if many <= MOST else math.inf
-
-    built: Callable[..., None] = compiled(loop) if fast else loop
-    return built
+    for i in range(n.size):
+        few, many = 1.0, 2.0
+        short, beyond = level[i] - _evidence_at(few, n[i], s[i], n0, s0, margin), -1.0
+        while many <= MOST:
+            beyond = level[i] - _evidence_at(many, n[i], s[i], n0, s0, margin)
+            if beyond <= 0.0:
+                break
+            few, short, many = many, beyond, 2.0 * many
+        for step in range(12):
+            if many > MOST or (many - few) * n[i] < 1.0 or many - few < 0.01 * (many - 1.0):
+                break
+            share = 0.5 if step % 3 == 2 else short / (short - beyond)
+            middle = few + (many - few) * min(max(share, 0.02), 0.98)
+            missing = level[i] - _evidence_at(middle, n[i], s[i], n0, s0, margin)
+            if missing > 0.0:
+                few, short = middle, missing
+            else:
+                many, beyond = middle, missing
+        found[i] = math.ceil((many - 1.0) * n[i]) if many <= MOST else math.inf
 
 
 def decide_segments(
