@@ -31,7 +31,7 @@ CHOICE = 4.0
 """Approximate cost, in evidence, of not knowing the best bet."""
 LOOKS = 8
 LIFTS = (0.05, 0.1, 0.2, 0.5)
-"""Lifts of the control's mean for which a note says how many rewards they need."""
+"""Lifts of the control's mean for which a note gives the number of rewards needed."""
 FEWEST, LONGEST, HALVINGS = 100, 1e10, 14
 """Minimum and maximum number of rewards in that note, and the steps in which it is found, to half a percent."""
 STEPS = 14
@@ -85,7 +85,7 @@ def decide_versus(
 def decide_by_squares(
     options: LogOptions, arms: Moments, control: Moments, count: int, offset: Floats | float = 0.0
 ) -> Decided:
-    """The same by counts, sums and sums of squares."""
+    """Judge arms against one control by counts, sums and sums of squares."""
     margin = options.kind.scaled.bar
     problem = options.problem(count)
     for_good, for_bad = against_control_by_squares(arms, control, margin)
@@ -113,8 +113,8 @@ def _more_by_squares(arms: Moments, control: Moments, margin: float, level: Floa
 
     With d the present difference beyond the margin and v its variance, d^2 is too large by v on average: further
     rewards are assumed to differ by sqrt(d^2 - v). The answer grows as 1/(d^2 - v). It is inf if d is less than its own
-    standard error, where nothing can be said, and beyond `MOST` times the log. The evidence of a log that is t times as
-    long is computed for several t; it grows almost in proportion to t, which is interpolated.
+    standard error, where no estimate is possible, and above `MOST` times the log. The evidence of a log that is t times
+    as long is computed for several t; it grows almost in proportion to t, which is interpolated.
     """
     found = np.full(level.size, math.inf)
     variance = sum(
@@ -168,7 +168,7 @@ def _least(arms: Moments, control: Moments, difference: Floats, level: Floats) -
     inner, short = difference.copy(), np.full(difference.size, -CHOICE)
     outer = np.full(difference.size, -1.0 + 1e-12)
     beyond = better_by_squares(arms, control, outer)
-    closed = beyond >= level  # if not, nothing is refuted
+    closed = beyond >= level  # otherwise nothing is refuted
     step = np.sqrt(2.0 * (level + CHOICE) * (spread + 1e-12))
     for look in range(LOOKS):
         root = [np.sqrt(np.maximum(each + CHOICE, 0.0)) for each in (beyond, short, level)]
@@ -235,7 +235,7 @@ def decide_segments(
     parts: list[tuple[NDArray[Any], ...]] = []
     for control in np.flatnonzero(~judged):
         here = (segment == segment[control]) & judged
-        # until a unit of both closes there is nothing to compare
+        # there is nothing to compare until both have a closed unit
         which = np.flatnonzero(here & (sums.pulls > 0.0) & (sums.pulls[control] > 0.0))
         waiting = np.setdiff1d(np.flatnonzero(here), which)
         unknown, none = np.full(waiting.size, math.nan), np.zeros(waiting.size)
@@ -258,8 +258,8 @@ def decide_segments(
         parts.append((which, *map(np.asarray, own), found.verdict, found.evidence, found.needs))
     which, mean, low, high, verdict, evidence, needs = (np.concatenate(each) for each in zip(*parts, strict=True))
     note = (
-        f"mean and interval are those of the difference from {_name(options)}; rows needed are rows of the arm, if the "
-        "control grows in proportion"
+        f"mean and interval are those of the difference from {_name(options)}; rows needed are rows of the arm, "
+        "assuming that the control grows in proportion"
     )
     keys = tuple(key[which] for key in sums.segment)
     found_arms = Arms(keys, sums.arm[which], sums.pulls[which], mean, low, high, verdict, evidence, needs)
@@ -280,7 +280,7 @@ def _power(options: LogOptions, sums: Sums, judged: NDArray[np.bool_], found: Ar
     lifts, name, counted = [f"{lift:.0%}" for lift in LIFTS], _name(options), visible(options.counted)
     return (
         f"by the spread of the rewards of {name}, an arm whose mean is {_either(lifts)} higher is called better after "
-        f"about {_either(needed)} {counted}, with as many of {name}",
+        f"about {_either(needed)} {counted}, and as many of {name}",
     )
 
 
@@ -301,10 +301,10 @@ def _rounded(number: float) -> float:
 
 
 def rewards_for_lifts(control: Moments, level: float, lifts: Sequence[float]) -> Floats:
-    """Rewards of an arm, and as many of the control, until a lift of the control's mean is called better.
+    """Number of rewards of an arm (and as many of the control) until a lift of the control's mean is called better.
 
     The arm is assumed to have the control's rewards, with those above 0 more frequent by the lift. Half of such arms
-    need more, and half of them less. The evidence of expected sums is computed for several numbers of rewards.
+    need more rewards, and half need fewer. The evidence of expected sums is computed for several numbers of rewards.
 
     >>> clicks = Moments(*(np.array([each]) for each in (10_000.0, 200.0, 200.0)))
     >>> [float(f"{n:.2g}") for n in rewards_for_lifts(clicks, math.log(20.0), (0.1, 0.2, 0.5))]
