@@ -263,18 +263,23 @@ def warn_of_delta(delta: Any) -> None:
         )
 
 
-DURATIONS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+DURATIONS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 """Seconds of each unit of time."""
+BARE_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.IGNORECASE)
+"""A number as text, without a unit."""
 
 
 def read_duration(given: float | str | timedelta | None, what: str = "after") -> float | None:
-    """Seconds from a number, a timedelta, or text like 30min.
+    """Seconds from a number of seconds, a timedelta, or text like 30min. Text needs a unit.
 
     >>> read_duration("30min"), read_duration("2h"), read_duration(90)
     (1800.0, 7200.0, 90.0)
     """
     if given is None:
         return None
+    if isinstance(given, str) and BARE_NUMBER.fullmatch(given) and 0.0 < float(given) < math.inf:
+        bare = given.strip()
+        raise InvalidValue(f"{what}: {bare} what? Write {bare}d, {bare}h, {bare}min or {bare}s.")
     found = _seconds(given) if isinstance(given, str) else number(given)
     if isinstance(given, timedelta):
         found = given.total_seconds()
@@ -287,7 +292,7 @@ def read_duration(given: float | str | timedelta | None, what: str = "after") ->
 
 def _seconds(text: str) -> float | None:
     match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", text.lower())
-    unit = DURATIONS.get(match[2] or "s") if match else None
+    unit = DURATIONS.get(match[2]) if match else None
     try:
         return float(match[1]) * unit if match and unit else None
     except ValueError:

@@ -229,7 +229,12 @@ def _check_units(source: LogSource, columns: LogColumns, options: LogOptions, su
 
 def _on_open(options: LogOptions, unit: str, pending: int) -> str:
     """The treatment of units whose window is still open, in words."""
-    who = f"{pending:,} {options.counted if pending != 1 else unit} whose window of {options.window} is not over"
+    window = (
+        options.window
+        if isinstance(options.window, str)
+        else f"{options.seconds:,.12g} second{'' if options.seconds == 1.0 else 's'}"
+    )
+    who = f"{pending:,} {options.counted if pending != 1 else unit} whose window of {window} is not over"
     if options.open_at_worst:
         return f"{who} count at their worst, as 0 for good and as 1 for bad"
     return f"{who} {'is' if pending == 1 else 'are'} left out"

@@ -13,7 +13,7 @@ from goodarm.errors import UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.options import LARGEST_AMOUNT, LogOptions
 from goodarm.judgement.sources import sql
-from goodarm.judgement.sources._base import FITS, LATEST, Batch, Cell, Progress, Stray, Sums
+from goodarm.judgement.sources._base import FITS, LATEST, Batch, Cell, Progress, Stray, Sums, check_seconds
 from goodarm.judgement.sources.duck import DuckSource, connect, first_line
 from goodarm.judgement.sources.streamed import STREAMED, streamed
 from goodarm.problem import SubGaussian
@@ -103,7 +103,10 @@ class FrameSource:
         rows, within = frame.select(*made), [*keys, "unit"]
         now = None
         if options.seconds is not None:
-            latest = self._collected(rows.select(nw.col("t").max()))["t"].to_list()[0]
+            ends = self._collected(rows.select(nw.col("t").min().alias("low"), nw.col("t").max().alias("high")))
+            earliest, latest = (ends[name].to_list()[0] for name in ("low", "high"))
+            if not self.frame.collect_schema()[columns.time or ""].is_temporal():
+                check_seconds(columns.time or "", earliest, latest)
             now = -math.inf if latest is None else float(latest)
             rows = rows.with_columns(nw.col("t").min().over(*within).alias("start"))
             rows = rows.with_columns(nw.when(nw.col("t").is_null()).then(1).otherwise(0).alias("timeless"))
