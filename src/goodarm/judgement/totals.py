@@ -184,8 +184,8 @@ def _without_nulls(
     if sums.weight is not None:
         sums = replace(sums, weight=np.where(np.isnan(sums.weight), 0.0, sums.weight))
     waiting = False if sums.pending is None else sums.pending > 0
-    kept = ~nameless & ((sums.pulls > 0) | waiting | (columns.pulls is not None))
-    if not kept.any():
+    kept = ~nameless  # arms without a reward keep their share of delta: whether rewards are missing is not known before
+    if not (kept & ((sums.pulls > 0) | waiting | (columns.pulls is not None))).any():
         raise UnreadableTable(f"{source.title}: no row has both an arm and a reward.")
     # sorted by segments and names, so that every engine gives the same table
     order = np.lexsort(tuple(np.array(key[kept], dtype=str) for key in (sums.arm, *reversed(sums.segment))))
