@@ -1,8 +1,8 @@
 """Take the pictures of docs/dashboard.md anew: `python docs/refresh_screenshots.py [FOLDER [PAGE ...]]`.
 
-Every page at 390, 1280 and 2560 pixels, light and dark; campaigns of 5, 48 and 5,000 arms, against a bar and against a
-control. The six pictures of a page are kept as one sheet at two fifths of their size; some are also kept as they
-are. Rewards are simulated.
+Every page at 390 (the whole page), 1280 and 2560 pixels, light and dark; campaigns of 5, 48 and 5,000 arms, against a
+bar and against a control. The six pictures of a page are kept as one sheet at two fifths of their size; some are also
+kept as they are, those of a phone without what is below the first screen. Rewards are simulated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 SEED = 7
-COLOURS = 64
+COLOURS = 256
 """Colours of a picture."""
 SHEET_QUALITY, SHEET_SCALE = 55, 0.4
 SIZES = {390: 844, 1280: 960, 2560: 1440}
@@ -118,8 +118,13 @@ def fill_form(page: Page) -> None:
     page.evaluate("scrollTo(0, 0)")
 
 
+def kept_whole(address: str) -> bool:
+    """Whether a phone's picture shows the whole page: not the pages that are long lists."""
+    return "#/" in address
+
+
 def picture(browser: Browser, address: str, path: Path, width: int, scheme: Any) -> None:
-    """One page as people see it first."""
+    """One page as people see it first; on a phone the whole page, since most of it is below the first screen."""
     size = {"width": width, "height": SIZES[width]}
     context = browser.new_context(viewport=size, color_scheme=scheme, locale="en-US")  # type: ignore[arg-type]
     page = context.new_page()
@@ -128,7 +133,7 @@ def picture(browser: Browser, address: str, path: Path, width: int, scheme: Any)
     if address.endswith("#/new"):
         fill_form(page)
     page.wait_for_timeout(1_200)
-    page.screenshot(path=path)
+    page.screenshot(path=path, full_page=width == min(SIZES) and kept_whole(address))
     context.close()
 
 
@@ -184,7 +189,7 @@ def main(out: Path, wanted: list[str]) -> None:
                     path = raw / f"{name}-{width}-{scheme}.png"
                     picture(browser, address, path, width, scheme)
                     if (name, width, scheme) in KEPT:
-                        small(Image.open(path), out / f"{KEPT[name, width, scheme]}.png")
+                        small(Image.open(path).crop((0, 0, width, SIZES[width])), out / f"{KEPT[name, width, scheme]}.png")
             sheet(raw, name, out)
 
         with serving(f"sqlite:///{folder}/a.db") as server:

@@ -99,7 +99,7 @@ class CampaignPage {
     this.chart = new IntervalChart(threshold, this.scale, (row) => {
       location.hash = armHref(name, row);
     });
-    this.over = new OverTime();
+    this.over = new OverTime(this.scale.kinds);
     this.forecast = estimated(summary);
     this.now = new WhatNow(summary, this.scale, (row) => armHref(name, row), () => void this.end());
     this.latest = latest(this.scale, (row) => armHref(name, row));
@@ -274,7 +274,8 @@ class CampaignPage {
     if (this.baseline && control)
       say(this.baseline, this.controlWords(control));
     this.now.show(this.summary, rows, this.forecast, this.over.points);
-    say(this.jump, `What now? ${this.now.words.textContent} ↓`);
+    const many = this.now.good.length;
+    say(this.jump, `What now? ${many ? `Use ${counted(many, "arm")}` : "No arm is certain yet"} ↓`);
     this.over.draw();
     this.latest.show(rows);
     this.pending.show(this.summary, rows);
