@@ -1,8 +1,8 @@
 """Take the pictures of docs/dashboard.md anew: `python docs/refresh_screenshots.py [FOLDER [PAGE ...]]`.
 
 Every page at 390 (the whole page), 1280 and 2560 pixels, light and dark; campaigns of 5, 48 and 5,000 arms, against a
-bar and against a control. The six pictures of a page are kept as one sheet at two fifths of their size; some are also
-kept as they are, those of a phone without what is below the first screen. Rewards are simulated.
+bar and against a control. The six pictures of a page are kept as one sheet at two fifths of their size. Some first
+screens are also kept in full size. Rewards are simulated.
 """
 
 from __future__ import annotations
@@ -148,19 +148,26 @@ def scaled(image: Image.Image) -> tuple[int, int]:
 
 
 def sheet(folder: Path, name: str, out: Path) -> None:
-    """All pictures of a page: one row per scheme."""
-    rows = [[Image.open(folder / f"{name}-{width}-{scheme}.png") for width in SIZES] for scheme in SCHEMES]
-    pictures = [[each.resize(scaled(each), Image.Resampling.LANCZOS) for each in row] for row in rows]
-    gap = 12
-    wide = sum(each.width + gap for each in pictures[0]) - gap
-    tall = max(each.height for each in pictures[0])
-    made = Image.new("RGB", (wide, 2 * tall + gap), "#808080")
-    for i, row in enumerate(pictures):
-        left = 0
-        for each in row:
-            made.paste(each, (left, i * (tall + gap)))
-            left += each.width + gap
-    made.save(out / f"sheet-{name}.webp", quality=SHEET_QUALITY, method=6)
+    """All pictures of a page: those of a phone side by side, those of wider screens one below the other."""
+    gap, left = 12, 0
+    placed: list[tuple[Image.Image, int, int]] = []
+    for width in SIZES:
+        top = 0
+        for scheme in SCHEMES:
+            taken = Image.open(folder / f"{name}-{width}-{scheme}.png")
+            made = taken.resize(scaled(taken), Image.Resampling.LANCZOS)
+            placed.append((made, left, top))
+            if width == min(SIZES):
+                left += made.width + gap
+            else:
+                top += made.height + gap
+        if width > min(SIZES):
+            left += made.width + gap
+    size = (left - gap, max(top + each.height for each, _, top in placed))
+    found = Image.new("RGB", size, "#808080")
+    for each, x, y in placed:
+        found.paste(each, (x, y))
+    found.save(out / f"sheet-{name}.webp", quality=SHEET_QUALITY, method=6)
 
 
 def pages(server: Server, wanted: list[str]) -> dict[str, str]:
@@ -189,7 +196,9 @@ def main(out: Path, wanted: list[str]) -> None:
                     path = raw / f"{name}-{width}-{scheme}.png"
                     picture(browser, address, path, width, scheme)
                     if (name, width, scheme) in KEPT:
-                        small(Image.open(path).crop((0, 0, width, SIZES[width])), out / f"{KEPT[name, width, scheme]}.png")
+                        small(
+                            Image.open(path).crop((0, 0, width, SIZES[width])), out / f"{KEPT[name, width, scheme]}.png"
+                        )
             sheet(raw, name, out)
 
         with serving(f"sqlite:///{folder}/a.db") as server:
