@@ -138,8 +138,13 @@ def picture(browser: Browser, address: str, path: Path, width: int, scheme: Any)
 
 
 def small(image: Image.Image, path: Path) -> None:
-    """Keep a picture with few colours. Maximum coverage keeps the rare ones, such as that of a bad verdict."""
-    few = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    """Keep a picture with its most frequent colours, unchanged; each other one becomes the nearest of them."""
+    pixels = np.asarray(image.convert("RGB"), dtype=np.int64)
+    found, which, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
+    palette = found[np.argsort(-counts, kind="stable")[:COLOURS]]
+    nearest = np.array([((palette - colour) ** 2).sum(axis=1).argmin() for colour in found], dtype=np.uint8)
+    few = Image.fromarray(nearest[which.ravel()].reshape(pixels.shape[:2]), mode="P")
+    few.putpalette(palette.astype(np.uint8).tobytes())
     few.save(path, optimize=True)
 
 

@@ -411,7 +411,8 @@ def test_what_now_leaves_out_arms_close_to_the_bar(server: Server, new_page: New
     page = opened(new_page(), address)
     expect(page.locator(".now")).to_contain_text(
         re.compile(
-            "8 of the 16 undecided arms need about [0-9,]+ more samples.*; 2 may lie close to the bar and take longest"
+            "the 16 undecided arms: 8 of them need about [0-9,]+ more samples"
+            ".*; 2 may lie close to the bar and take longest"
         )
     )
     expect(page.locator(".words")).not_to_contain_text("more samples")  # it is said once
