@@ -31,7 +31,8 @@ def in_pieces(content: dict[str, Any]) -> bytes:
     >>> in_pieces({"number": 7, "arms": [1, 2]}), in_pieces({"number": 7, "arms": list(range(1000))})[:24]
     (b'{"number":7,"arms":[1,2]}', b'{"number":7,"arms":[0,1,')
     """
-    name, rows = next(reversed(content.items()))
+    name = next(reversed(content))
+    rows = content[name]
     if not isinstance(rows, list) or len(rows) <= PIECE:
         return as_json(content)
     head = as_json(content | {name: []}).removesuffix(b"]}")
