@@ -64,9 +64,11 @@ def scan(path: Path, what: str, asked: dict[str, Any], most: float = 1.3) -> Row
     from goodarm.judgement.options import LogOptions
     from goodarm.judgement.sources._base import silent
     from goodarm.judgement.sources.duck import FileSource
+    from goodarm.question import LOG
+    from goodarm.question import asked as question
 
     source = FileSource(path, memory=MEMORY)
-    options = LogOptions(**asked)
+    options = LogOptions(question(place=LOG, **asked))
     columns = choose_columns(options, source.names(), source.title)
     walls: dict[str, list[float]] = {"bare": [], "judge": []}
 
@@ -93,9 +95,10 @@ def verdicts() -> list[Row]:
     """On top of the scan: all verdicts, intervals and needs of a million arms, with equal totals and without."""
     from goodarm.judgement.decide import Look, decide
     from goodarm.judgement.options import LogOptions
+    from goodarm.question import Threshold
 
     chance = np.random.default_rng(0)
-    options = LogOptions(threshold=0.02)
+    options = LogOptions(Threshold(0.02))
     look = Look(options, options.problem(MANY))
     rows = []
     for words, pulls in (

@@ -106,13 +106,13 @@ class Served:
         self.loop.run_until_complete(running.__aenter__())
         threading.setprofile(None)  # type: ignore[arg-type]  # None ends it
         self.events: asyncio.Queue[bytes] = asyncio.Queue()
-        follower: asyncio.Task[None] | None = None
 
         def close() -> None:
-            if follower is not None:
-                follower.cancel()
-                self.loop.run_until_complete(asyncio.wait([follower]))
             self.loop.run_until_complete(running.__aexit__(None, None, None))
+            if left := asyncio.all_tasks(self.loop):  # the page, and a forecast for it
+                for task in left:
+                    task.cancel()
+                self.loop.run_until_complete(asyncio.wait(left))
             self.loop.close()
             folder.cleanup()
 
@@ -120,7 +120,7 @@ class Served:
         for _ in range(WARM_OVER_HTTP):
             self.tell()
         if page:
-            follower = self.loop.create_task(self.follow())
+            self.page = self.loop.create_task(self.follow())
             self.loop.run_until_complete(self.opened())
 
     async def request(self, method: str, path: str, body: bytes, send: Callable[[Any], Awaitable[None]]) -> None:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
+from third_kind import Passing, introduce
 
-from goodarm import judge
-from goodarm import question as questions
+from goodarm import judge, plan
 from goodarm.campaign import Campaign
 from goodarm.campaign.terms import Terms
-from goodarm.engine import evidence
 from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.problem import Bounded, Gaussian
 from goodarm.question import (
-    Amounts,
     Control,
-    Phrases,
     Question,
     Threshold,
     Totals,
@@ -73,7 +70,7 @@ def test_an_estimate_is_a_mean_or_a_difference_of_means() -> None:
     ("given", "fault"),
     [
         ({}, "needs a bar"),
-        ({"threshold": 0.5, "margin": 0.1}, "needs a control to compare with"),
+        ({"threshold": 0.5, "margin": 0.1}, "a margin belongs to a control: name the control too, `control='now'`"),
         ({"threshold": 0.5, "control": "now"}, "got both"),
         ({"threshold": "high"}, "threshold must be a number"),
         ({"control": "now", "margin": 1.0}, "strictly between -1 and 1"),
@@ -95,7 +92,7 @@ def test_json_without_exactly_one_question_is_refused(content: dict[str, Any]) -
 def test_a_control_must_be_one_of_several_arms_without_a_weight() -> None:
     with pytest.raises(UnknownName):
         Control("noww").check(["now", "new"], [])
-    with pytest.raises(InvalidValue, match="no arm but the control"):
+    with pytest.raises(InvalidValue, match="no arm besides the control"):
         Control("now").check(["now"], [])
     with pytest.raises(InvalidValue, match="weight"):
         Control("now").check(["now", "new"], ["now"])
@@ -105,38 +102,8 @@ def test_a_control_must_be_one_of_several_arms_without_a_weight() -> None:
     Control("now").check_suspending("new")
 
 
-@dataclass(frozen=True)
-class Passing(Question):
-    """A third kind: does an arm pass at a rate of at least `rate`? Its words and its field are its own."""
-
-    rate: float
-
-    field: ClassVar[str] = "passing"
-    good: ClassVar[str] = "passes"
-    bad: ClassVar[str] = "fails"
-    format: ClassVar[int] = 2
-
-    @property
-    def bar(self) -> float:
-        return self.rate
-
-    def problem(self, arms: int, delta: float, rewards: Any) -> Any:
-        return Threshold(self.rate).problem(arms, delta, rewards)
-
-    def phrases(self, amounts: Amounts) -> Phrases:
-        return Phrases(f"pass {amounts.mean(self.rate)}", "fail")
-
-    def as_json(self) -> dict[str, Any]:
-        return {"passing": self.rate}
-
-    @classmethod
-    def read(cls, content: Mapping[str, Any]) -> Passing:
-        return cls(content["passing"])
-
-
 def test_a_third_kind_is_one_class_and_its_evidence(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setattr(questions, "KINDS", (*questions.KINDS, Passing))
-    monkeypatch.setitem(evidence.EVIDENCE, Passing, evidence.ThresholdEvidence)
+    introduce(monkeypatch)
     store = f"sqlite:///{tmp_path / 'a.db'}"
     with Campaign.create(store, "prompts", ["a", "b"], question=Passing(0.5)) as campaign:
         while campaign.tally().open:
@@ -151,6 +118,80 @@ def test_a_third_kind_is_one_class_and_its_evidence(monkeypatch: pytest.MonkeyPa
         assert (audit["verdict"], audit["evidence"] >= audit["needed"]) == ("passes", True)
         assert opened.check().ok
         assert Terms.from_json(opened.terms.as_json()) == opened.terms
+
+
+LOG = {"arm": ["a", "b"], "pulls": [400, 400], "total": [300, 100]}
+
+
+def test_a_log_is_judged_by_a_third_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    introduce(monkeypatch)
+    found = judge(LOG, question=Passing(0.5))
+    assert found.question == Passing(0.5)
+    assert found.sentence == "1 of 2 arms is pass 50%, 1 fail, 0 undecided"
+    as_json = found.as_dict()
+    assert (as_json["passing"], as_json["threshold"]) == (0.5, None)
+    assert [row["verdict"] for row in as_json["arms"]] == ["passes", "fails"]
+    same = judge(LOG, threshold=0.5)
+    assert np.array_equal(found.arms.evidence, same.arms.evidence)
+    assert judge(LOG, question={"passing": 0.5}).sentence == found.sentence
+    graded = {"arm": ["a", "b"] * 200, "reward": [5.0, 2.0] * 200}
+    assert judge(graded, question=Passing(3.5), rewards="bounded:1,5").good == ["a"]
+    with pytest.raises(InvalidValue, match="passing must lie strictly between 0 and 1"):
+        judge(LOG, question=Passing(3.5))
+    ledger = tmp_path / "ledger.json"
+    judge(LOG, question=Passing(0.5), ledger=ledger)
+    with pytest.raises(InvalidValue, match="passing"):
+        judge(LOG, question=Passing(0.6), ledger=ledger)
+
+
+def test_a_third_kind_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    introduce(monkeypatch)
+    made, same = (plan(**asked, arms=4, gap=0.3, runs=2) for asked in ({"question": Passing(0.5)}, {"threshold": 0.5}))
+    assert (made.question, made.lower_bound) == (Passing(0.5), same.lower_bound)
+    assert "4 arms, passing 0.5, delta 0.05" in str(made)
+    assert "of the passes arms" in str(made)
+
+
+@pytest.mark.parametrize(
+    ("act", "missing"),
+    [
+        (lambda: Campaign.create("memory:", "a", ["a", "b"], question=Passing(0.5)), "engine.evidence.EVIDENCE"),
+        (lambda: judge(LOG, question=Passing(0.5)), "judgement of logs in `goodarm.judgement.kinds.LOGS`"),
+        (lambda: plan(question=Passing(0.5), arms=4, gap=0.3), "plan in `goodarm.planning.kinds.PLANS`"),
+    ],
+)
+def test_a_kind_is_refused_where_nothing_answers_it(act: Callable[[], Any], missing: str) -> None:
+    with pytest.raises(InvalidValue, match=f"the kind Passing have no .*{missing}.*Threshold, Control, Bars"):
+        act()
+
+
+def test_a_whole_question_may_be_its_fields() -> None:
+    assert asked({"control": "now", "margin": 0.1}) == Control("now", 0.1)
+    assert judge(LOG, question=Threshold(0.5)).good == judge(LOG, question={"threshold": 0.5}).good == ["a"]
+    assert plan(question={"threshold": 0.5}, arms=4, gap=0.3, runs=2).threshold == 0.5
+    with pytest.raises(InvalidValue, match="or its fields; got 'above 2%'"):
+        asked("above 2%")  # type: ignore[arg-type]  # text
+    with pytest.raises(InvalidValue, match="needs the control's expected mean"):
+        plan(question=Control("now"), arms=4)
+
+
+def test_examples_in_messages_name_the_arguments_of_the_place() -> None:
+    with pytest.raises(InvalidValue, match=r"a log needs a bar: .*`versus='now'` and `margin=0.01`.*`bars='correct"):
+        judge(LOG)
+    with pytest.raises(InvalidValue, match=r"name the control too, `control=0.3`"):
+        plan(threshold=0.5, margin=0.1, arms=4)
+    with pytest.raises(InvalidValue, match=r"give one of `threshold`, `versus` and `bars`: each is a whole question"):
+        judge(LOG, threshold=0.5, versus="a")
+
+
+def test_a_margin_in_the_units_of_a_log_must_fit_its_range() -> None:
+    log = {"arm": ["now", "new"] * 300, "reward": [1.0, 9.0] * 300}
+    found = judge(log, versus="now", margin=5, rewards="bounded:0,10")
+    assert (found.good, found.question, found.as_dict()["margin"]) == (["new"], Control("now", 5.0), 5.0)
+    with pytest.raises(InvalidValue, match="margin must be less than the rewards' range 10"):
+        judge(log, versus="now", margin=10, rewards="bounded:0,10")
+    with pytest.raises(InvalidValue, match="strictly between -1 and 1"):
+        Campaign.create("memory:", "m", ["now", "new"], question=Control("now", 5.0))
 
 
 def test_a_margin_may_be_a_percentage() -> None:

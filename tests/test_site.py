@@ -110,6 +110,14 @@ def test_every_internal_link_has_its_page_and_its_anchor(site: Path) -> None:
             assert not anchor or target not in anchors or anchor in anchors[target], f"{page.name}: {link}"
 
 
+def test_lists_are_rendered_as_lists(site: Path) -> None:
+    """A list needs an empty line before it, and a wrapped line may not begin like an item."""
+    for page in site.rglob("*.html"):
+        article = re.search(r"<article.*?</article>", page.read_text(), re.DOTALL)
+        for paragraph in re.findall(r"<p>(.*?)</p>", article.group() if article else "", re.DOTALL):
+            assert not re.search(r"\n\s*([-*]|\d+\.|\|) ", paragraph), f"{page.name}: {paragraph[:200]}"
+
+
 def test_llms_txt_lists_every_page_of_the_site(site: Path) -> None:
     """Pages of the reference are listed on the page of the API."""
     links = re.findall(r"\]\(([^)]+)\)", (site / "llms.txt").read_text())

@@ -2,8 +2,9 @@
 
 This module holds everything that depends on the kind of question: the words of verdicts and sentences, the problem that
 the rules see, the checks of the arguments, the form of a reward, and the form in journals and JSON.
-`goodarm.engine.evidence` registers the evidence for each kind under its class, because evidence needs rules and live
-steps. A new kind of question is one class in `KINDS` and one entry there.
+What needs rules, logs or simulations is registered under the class of the question: evidence in
+`goodarm.engine.evidence`, the judgement of logs in `goodarm.judgement.kinds`, plans in `goodarm.planning.kinds`. A new
+kind of question is one class in `KINDS`, its evidence, and an entry in the other two if logs and plans can answer it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from goodarm.arguments import checked_number, meant_percent, number, percentage, shown, truth_value
 from goodarm.errors import InvalidValue, Refused, UnknownName
@@ -22,7 +23,7 @@ from goodarm.problem import Bounded, GradedCases, Problem, Rewards
 OPEN = "open"
 """The verdict of an undecided arm in journals and JSON."""
 UNDECIDED = "undecided"
-"""The same in pages, figures and sentences."""
+"""The verdict of an undecided arm in pages, figures and sentences."""
 LISTED = 1000
 """Maximum number of arm ids to search for one that resembles a misspelt id."""
 
@@ -48,9 +49,9 @@ class Entry(Protocol):
 class Totals(NamedTuple):
     """Totals of one arm's samples.
 
-    asked   : samples asked for, void ones not counted
+    asked   : samples asked for, excluding void ones
     told    : samples whose reward is known
-    pending : samples whose reward is not known yet
+    pending : samples whose reward is not yet known
     total   : sum of the known rewards
     """
 
@@ -108,6 +109,13 @@ def amounts(rewards: Rewards) -> Amounts:
     return SHARES if isinstance(rewards, Bounded) else NUMBERS
 
 
+class Argument(NamedTuple):
+    """An argument that asks a question: an example for messages, and its default."""
+
+    example: str
+    default: Any = None
+
+
 class Phrases(NamedTuple):
     """Parts of a sentence: "3 of 20 [above 2%], 5 [below], 12 undecided"."""
 
@@ -116,21 +124,23 @@ class Phrases(NamedTuple):
 
 
 PER_UNIT = ("mean", "any", "sum", "ratio")
-"""Ways to make one reward of all rows of a unit: a person, a session, a machine."""
+"""Ways to combine all rows of a unit (a person, session or machine) into one reward."""
 MARK = "\ufffc"
-"""Placeholder for an amount that a page writes in the reader's locale."""
+"""Placeholder for an amount that a page formats in the reader's locale."""
 
 
 class Labels(NamedTuple):
     """Names for tables and charts.
 
     estimate : name of the number compared with the bar, as a column heading
-    measured : the same at the beginning of a sentence
+    measured : the same name, for the beginning of a sentence
     bar      : name of the bar
     line     : label of the line in a chart; `MARK` stands for the bar
-    against  : name of what arms are compared with
+    against  : name of the object of comparison
     signed   : whether an estimate is written with its sign
-    fixed    : subject and verb for what must be fixed before the first look at rewards
+    fixed    : subject and verb: the part of the question to fix before the first look at rewards
+    good     : word for a good verdict next to a headline such as "3 of 20 above 2%"
+    bad      : the same for a bad one
     """
 
     estimate: str = "mean"
@@ -140,6 +150,8 @@ class Labels(NamedTuple):
     against: str = "the bar"
     signed: bool = False
     fixed: str = "the threshold was"
+    good: str = "good"
+    bad: str = "bad"
 
 
 TotalsOf = Callable[[str], Totals]
@@ -150,20 +162,32 @@ class Question(ABC):
     """A kind of question; its instances are frozen dataclasses.
 
     field     : the JSON field by which the kind is recognised
+    arguments : the arguments that ask this question, the first one called like `field`; empty if it is only asked as a
+                whole, by `question`
+    example   : how to ask it, for messages; {name} stands for the example of an argument
     good, bad : the words for the two verdicts
-    fixes     : owners of rule parameters whose values come from the question, and are not settings of the policy
+    fixes     : owners of rule parameters that the question sets, which are not settings of the policy
     format    : the journal format that introduced this kind; older versions of goodarm refuse to read it
     no_forecast : why the number of remaining samples can't be estimated; empty if it can
     no_zero   : why a missing reward can't count as 0; empty if it can
+    per_unit  : ways to sum up a unit; a unit without rows counts as 0, which must be the worst reward
     assumes   : assumptions of the guarantee that only this kind makes
     """
 
     field: ClassVar[str]
+    arguments: ClassVar[Mapping[str, Argument]] = {}
+    example: ClassVar[str] = ""
     fixes: ClassVar[tuple[str, ...]] = ()
     format: ClassVar[int]
     no_forecast: ClassVar[str] = ""
     no_zero: ClassVar[str] = ""
+    per_unit: ClassVar[tuple[str, ...]] = PER_UNIT
     assumes: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """The question that these arguments ask."""
+        return cls(*(given.get(name, each.default) for name, each in cls.arguments.items()))
 
     @property
     def good(self) -> str:
@@ -183,9 +207,22 @@ class Question(ABC):
         """Ids of arms that other arms are compared with. They get no verdict, and every verdict depends on them."""
         return ()
 
+    def named(self, names: Mapping[str, str]) -> Question:
+        """The same question with names in place of arm ids, for its words only."""
+        return self
+
     @abstractmethod
     def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
         """The problem that the rules see, for this number of arms that get a verdict."""
+
+    def check_range(self) -> None:  # noqa: B027  a kind may have nothing to check
+        """Refuse numbers that don't fit rewards in [0, 1]."""
+
+    def rescaled(self, start: float, length: float) -> Question:
+        """The same question about the rewards (x - start)/length."""
+        if (start, length) != (0.0, 1.0):
+            raise InvalidValue(f"a question of {self.field} is for rewards in [0, 1]; leave their range out.")
+        return self
 
     @abstractmethod
     def phrases(self, amounts: Amounts) -> Phrases:
@@ -210,7 +247,7 @@ class Question(ABC):
 
     @property
     def names(self) -> list[str]:
-        """The metrics of a reward, in their order; empty where a reward is one number."""
+        """The metrics of a reward, in order; empty if a reward is one number."""
         return []
 
     @property
@@ -254,7 +291,7 @@ class Question(ABC):
         return total  # type: ignore[return-value]  # a number
 
     def estimate(self, arm: str, totals: TotalsOf) -> float:
-        """The estimate of an arm that is compared with the bar; NaN before there is any reward."""
+        """The estimate of an arm for comparison with the bar; NaN before the first reward."""
         return totals(arm).mean
 
     def audited(self, totals: TotalsOf) -> dict[str, Any]:
@@ -300,14 +337,19 @@ class Question(ABC):
     def read(cls, content: Mapping[str, Any]) -> Question:
         """The question with these fields, among others."""
 
-    def shown(self, rewards: Rewards) -> dict[str, Any]:
-        """The form in answers: the fields, and the words shown to people.
+    def shown(self, rewards: Rewards, names: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The form in responses: the fields, and the words shown to people.
+
+        names : what people call the arms that others are compared with, by id
 
         >>> shown = Control("now", 0.02).shown(Bounded())
         >>> [shown[name] for name in ("kind", "control", "margin", "bar", "good", "bad", "above", "references")]
         ['control', 'now', 0.02, 0.02, 'better', 'not better', 'better than now by 2 pp or more', ['now']]
+        >>> Control("h0").shown(Bounded(), {"h0": "Spring"})["above"]
+        'better than Spring'
         """
-        words = self.phrases(amounts(rewards))
+        asked = self.named(names or {})
+        words = asked.phrases(amounts(rewards))
         return {
             "kind": self.field,
             **self.as_json(),
@@ -315,9 +357,11 @@ class Question(ABC):
             "good": self.good,
             "bad": self.bad,
             **words._asdict(),
-            "template": self.template,
+            "template": asked.template,
             "labels": self.labels._asdict(),
             "references": list(self.references),
+            "names": list(asked.references),
+            "no_forecast": self.no_forecast,
             "shares": amounts(rewards) is SHARES,
         }
 
@@ -333,6 +377,8 @@ class Threshold(Question):
     value: float
 
     field: ClassVar[str] = "threshold"
+    arguments: ClassVar[Mapping[str, Argument]] = {"threshold": Argument("threshold=0.02")}
+    example: ClassVar[str] = "a threshold, the bar that a good arm's mean reaches ({threshold})"
     format: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -345,8 +391,15 @@ class Threshold(Question):
     def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
         return Problem(self.value, arms, delta, rewards)
 
+    def rescaled(self, start: float, length: float) -> Threshold:
+        return Threshold((self.value - start) / length)
+
     def phrases(self, amounts: Amounts) -> Phrases:
         return Phrases(f"above {amounts.mean(self.value)}", "below")
+
+    @property
+    def labels(self) -> Labels:
+        return Labels(good="above", bad="below")
 
     @property
     def setting(self) -> str:
@@ -366,7 +419,9 @@ ABOVE_A_TIE = 4e-9
 
 @dataclass(frozen=True)
 class Control(Question):
-    """Is an arm's mean at least that of the arm `arm` plus `margin`, or above it if the margin is 0? Rewards in [0, 1].
+    """Is an arm's mean at least that of the arm `arm` plus `margin`, or above it if the margin is 0? For [0, 1].
+
+    A log may have rewards in another range, and its margin is in their units.
 
     Verdicts are better and not better; with a margin below 0 they are not worse and worse.
 
@@ -380,16 +435,24 @@ class Control(Question):
     margin: float = 0.0
 
     field: ClassVar[str] = "control"
+    arguments: ClassVar[Mapping[str, Argument]] = {
+        "control": Argument("control='now'"),
+        "margin": Argument("margin=0.01", 0.0),
+    }
+    example: ClassVar[str] = "a control to compare every arm with ({control} and {margin})"
+    per_unit: ClassVar[tuple[str, ...]] = ("mean", "any", "sum")
     fixes: ClassVar[tuple[str, ...]] = ("identification",)
     format: ClassVar[int] = 2
     no_forecast: ClassVar[str] = (
-        "the number of remaining samples can't be estimated against a control, whose own rewards move the evidence of "
-        "every arm. The interval of each arm shows how close it is to a verdict."
+        "the number of remaining samples can't be estimated in a comparison with a control, because the control's "
+        "rewards change the evidence of every arm. The interval of each arm shows how close it is to a verdict."
     )
     assumes: ClassVar[tuple[str, ...]] = ("arms do not compete with the control for the same reward",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "margin", float(checked_number("margin", percentage(self.margin))))
+
+    def check_range(self) -> None:
         if not -1.0 < self.margin < 1.0:
             raise InvalidValue(
                 f"margin must lie strictly between -1 and 1, as differences of rewards in [0, 1] do; got {self.margin}."
@@ -404,7 +467,7 @@ class Control(Question):
         return "not better" if self.margin >= 0.0 else "worse"
 
     def sign(self, word: str) -> int:
-        """The verdict of a word. Journals of earlier versions say better and worse whatever the margin."""
+        """The verdict of a word. Journals of earlier versions have better and worse for every margin."""
         return {"better": 1, "not worse": 1, "worse": -1, "not better": -1}.get(word, 0)
 
     @property
@@ -420,8 +483,12 @@ class Control(Question):
 
         On a fixed test set an arm may tie with the control exactly. A tie is not better.
         """
+        self.check_range()
         margin = ABOVE_A_TIE if self.margin == 0.0 and isinstance(rewards, GradedCases) else self.margin
         return Problem(0.5 * (1.0 + margin), arms, delta, rewards)
+
+    def rescaled(self, start: float, length: float) -> Control:
+        return Control(self.arm, self.margin / length)
 
     def phrases(self, amounts: Amounts) -> Phrases:
         by = ""
@@ -437,7 +504,11 @@ class Control(Question):
         if self.margin:
             line = f"{'better' if self.margin > 0.0 else 'worse'} by {MARK}"
         fixed = "the control and the margin were"
-        return Labels("difference", "Difference from the control", "margin", line, "the control", True, fixed)
+        words = ("difference", "Difference from the control", "margin", line, "the control")
+        return Labels(*words, True, fixed, self.good, self.bad)
+
+    def named(self, names: Mapping[str, str]) -> Control:
+        return replace(self, arm=names.get(self.arm, self.arm))
 
     def estimate(self, arm: str, totals: TotalsOf) -> float:
         """The difference of the two means."""
@@ -450,7 +521,7 @@ class Control(Question):
         if not isinstance(self.arm, str) or self.arm not in arms:
             raise UnknownName("control", str(self.arm), list(arms[:LISTED]))
         if len(arms) < 2:
-            raise InvalidValue(f"there is no arm but the control {self.arm!r}. Give the arms to compare with it.")
+            raise InvalidValue(f"there is no arm besides the control {self.arm!r}. Give the arms to compare with it.")
         if self.arm in weighted:
             raise InvalidValue(
                 f"the control {self.arm!r} gets no verdict and has no share of delta. Leave its weight out."
@@ -496,7 +567,8 @@ class Metric(NamedTuple):
             value = math.nan
         if match is None or math.isnan(value):
             raise InvalidValue(
-                f"can't read the bar {shown(text)}. Write a metric with its bar, like 'correct >= 0.9' or 'slow <= 5%'."
+                f"can't read the bar {shown(text)}. Write a metric with its bar, such as 'correct >= 0.9' or 'slow <= "
+                "5%'."
             )
         return Metric(match[1], value, match[2] in (">=", "at least"))
 
@@ -518,6 +590,8 @@ class Metric(NamedTuple):
 
 BarsGiven = str | Mapping[str, str] | Iterable[Any]
 """Several bars: text, {metric: ">= 0.9"}, or a list of metrics, of texts or of JSON objects."""
+QuestionGiven = Question | Mapping[str, Any]
+"""A whole question: an object, or its JSON fields."""
 
 
 @dataclass(frozen=True, init=False)
@@ -540,26 +614,29 @@ class Bars(Question):
     metrics: tuple[Metric, ...]
 
     field: ClassVar[str] = "bars"
+    arguments: ClassVar[Mapping[str, Argument]] = {"bars": Argument("bars='correct >= 0.9, slow <= 0.05'")}
+    example: ClassVar[str] = "several bars ({bars})"
+    per_unit: ClassVar[tuple[str, ...]] = ()
     format: ClassVar[int] = 6
     no_forecast: ClassVar[str] = (
-        "the number of remaining samples can't be estimated with several bars, since it depends on how the metrics go "
-        "together. The interval of each metric shows how close it is to its bar."
+        "the number of remaining samples can't be estimated with several bars, because it depends on the correlation "
+        "of the metrics. The interval of each metric shows how close it is to its bar."
     )
     no_zero: ClassVar[str] = (
-        "unanswered='zero' would count a lost record as 0 in every metric, also where less is better. Use 'wait', or "
+        "unanswered='zero' would count a lost record as 0 in every metric, even if less is better. Use 'wait', or "
         "'void' if losses have nothing to do with rewards."
     )
 
-    def __init__(self, bars: BarsGiven) -> None:
+    def __init__(self, bars: BarsGiven | Bars) -> None:
         metrics = tuple(_metric(each) for each in _listed(bars))
         if not 1 <= len(metrics) <= MOST_METRICS:
-            raise InvalidValue(f"several bars are at least 1 and at most {MOST_METRICS}; got {len(metrics)}.")
+            raise InvalidValue(f"the number of bars must be between 1 and {MOST_METRICS}; got {len(metrics)}.")
         for metric in metrics:
             _check_metric(metric)
         names = [metric.name for metric in metrics]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise InvalidValue(f"two bars are for the metric {twice!r}; give each metric one bar.")
+            raise InvalidValue(f"the metric {twice!r} has two bars. Give each metric one bar.")
         object.__setattr__(self, "metrics", metrics)
 
     @property
@@ -572,7 +649,7 @@ class Bars(Question):
         return 0.0
 
     def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
-        """The problem at the first metric's bar; the evidence of each other metric is at its own."""
+        """The problem at the first metric's bar; the evidence of other metrics uses their own bars."""
         return Problem(self.metrics[0].threshold, arms, delta, rewards)
 
     def phrases(self, amounts: Amounts) -> Phrases:
@@ -594,7 +671,7 @@ class Bars(Question):
         return Labels("margin", "Smallest distance from a bar", "bars", line, "the bars", True, fixed)
 
     def estimate(self, arm: str, totals: TotalsOf) -> float:
-        """The smallest distance of a metric's mean from its bar; negative where the mean is on the wrong side."""
+        """The smallest distance of a metric's mean from its bar; negative if the mean is on the wrong side."""
         seen = totals(arm)
         if not seen.told:
             return math.nan
@@ -625,8 +702,8 @@ class Bars(Question):
                 f"{name!r}: {metric.at_least:d}" for name, metric in zip(self.names, self.metrics, strict=True)
             )
             raise InvalidValue(
-                f"a reward has one number for each metric, like {{{example}}}; got {shown(given)}. Void the ticket if "
-                "a metric is lost."
+                f"a reward has one number for each metric, such as {{{example}}}; got {shown(given)}. Void the ticket "
+                "if a metric is lost."
             )
         return given
 
@@ -666,13 +743,15 @@ def _sum_of(given: Any, told: int) -> float | None:
     return found + 0.0 if found is not None and 0.0 <= found <= told else None  # -0.0 is stored as 0.0
 
 
-def _listed(given: BarsGiven) -> Iterable[Any]:
+def _listed(given: BarsGiven | Bars) -> Iterable[Any]:
+    if isinstance(given, Bars):
+        return given.metrics
     if isinstance(given, str):
         return [part for part in given.split(",") if part.strip()]
     if isinstance(given, Mapping):
         return [Metric.read(f"metric {bar}")._replace(name=name) for name, bar in given.items()]
     if not isinstance(given, Iterable):
-        raise InvalidValue(f"several bars are written like 'correct >= 0.9, slow <= 0.05'; got {shown(given)}.")
+        raise InvalidValue(f"write several bars as in 'correct >= 0.9, slow <= 0.05'; got {shown(given)}.")
     return given
 
 
@@ -683,7 +762,8 @@ def _metric(given: Any) -> Metric:
         sides = [side for side in ("at_least", "at_most") if side in given]
         if set(given) != {"metric", *sides} or len(sides) != 1:
             raise InvalidValue(
-                f"a bar has a metric and one of at_least and at_most, like {{'metric': 'slow', 'at_most': 0.05}}; got "
+                f"a bar has a metric and one of at_least and at_most, such as {{'metric': 'slow', 'at_most': 0.05}}; "
+                "got "
                 f"{shown(dict(given))}."
             )
         return Metric(given["metric"], checked_number("a bar", given[sides[0]]), sides[0] == "at_least")
@@ -704,38 +784,128 @@ def _check_metric(metric: Metric) -> None:
 KINDS: tuple[type[Question], ...] = (Threshold, Control, Bars)
 
 
-def asked(
-    threshold: Any = None, control: Any = None, margin: Any = 0.0, question: Question | None = None, bars: Any = None
-) -> Question:
-    """The question of a threshold, of a control with its margin, or of several bars; or the question itself.
+class Asking(NamedTuple):
+    """Where questions are asked.
 
-    >>> asked(threshold=0.02), asked(control="now", margin=0.01)
-    (Threshold(value=0.02), Control(arm='now', margin=0.01))
+    what      : the thing that needs a question, for messages
+    in_place  : examples of arguments that have another name or another value there
+    words     : how to ask a kind, by its field, where it differs from the kind's `example`
+    any_range : whether rewards may have another range than [0, 1] whatever the kind
     """
+
+    what: str
+    in_place: Mapping[str, str] = {}
+    words: Mapping[str, str] = {}
+    any_range: bool = False
+
+    def example(self, argument: str, kind: type[Question]) -> str:
+        """The example of an argument."""
+        return self.in_place.get(argument, kind.arguments[argument].example)
+
+    def name(self, kind: type[Question]) -> str:
+        """The name of the argument by which a kind is recognised."""
+        return self.example(kind.field, kind).partition("=")[0]
+
+    def examples(self) -> str:
+        """How to ask a question of each kind."""
+        return ", or ".join(
+            self.words.get(kind.field, kind.example).format_map(
+                {name: f"`{self.example(name, kind)}`" for name in kind.arguments}
+            )
+            for kind in KINDS
+            if kind.arguments
+        )
+
+
+CAMPAIGN = Asking("a campaign")
+LOG = Asking("a log", {"control": "versus='now'"}, any_range=True)
+PLAN = Asking(
+    "a plan",
+    {"control": "control=0.3"},
+    {"control": "the expected mean of a control to compare every arm with ({control}, with its {margin})"},
+)
+
+
+def asked(question: QuestionGiven | None = None, place: Asking = CAMPAIGN, **given: Any) -> Question:
+    """The question that these arguments ask, each of which belongs to a kind; or the question itself.
+
+    >>> asked(threshold=0.02), asked(control="now", margin=0.01), asked({"control": "now"})
+    (Threshold(value=0.02), Control(arm='now', margin=0.01), Control(arm='now', margin=0.0))
+    """
+    told = told_of(given)
     if question is not None:
-        if (threshold, control, bars) != (None, None, None) or margin != 0.0:
-            raise InvalidValue(f"{question!r} is the whole question; leave threshold, control, margin and bars out.")
+        return whole(question, told)
+    made = kind_of(told, place).of(told)
+    if not place.any_range:
+        made.check_range()
+    return made
+
+
+def whole(question: QuestionGiven, told: Mapping[str, Any]) -> Question:
+    """A question that is given as a whole, without other arguments."""
+    if told:
+        *first, last = (name for kind in KINDS for name in kind.arguments)
+        raise InvalidValue(f"{question!r} is the whole question; leave {', '.join(first)} and {last} out.")
+    if isinstance(question, Question):
         return question
-    if bars is not None and (threshold, control) != (None, None):
-        raise InvalidValue("bars are the whole question; leave threshold and control out.")
-    if control is None and threshold is None and bars is None:
+    if isinstance(question, Mapping):
+        return from_json(question)
+    raise InvalidValue(f"a question is an object of goodarm.question, or its fields; got {shown(question)}.")
+
+
+def arguments_in(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that ask a question, among others."""
+    names = [name for kind in KINDS for name in kind.arguments if name in given]
+    return {name: given[name] for name in names}
+
+
+def told_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that differ from their defaults."""
+    defaults = {name: each.default for kind in KINDS for name, each in kind.arguments.items()}
+    return {
+        name: value
+        for name, value in given.items()
+        if value is not None and (defaults[name] is None or percentage(value) != defaults[name])
+    }
+
+
+def kind_of(told: Mapping[str, Any], place: Asking) -> type[Question]:
+    """The kind of question that these arguments ask."""
+    if not told:
+        raise InvalidValue(f"{place.what} needs a bar: give either {place.examples()}.")
+    named = [kind for kind in KINDS if kind.field in told]
+    if len(named) > 1:
+        *others, last = (f"`{place.name(kind)}`" for kind in KINDS if kind.arguments)
+        both = " and ".join(f"{place.name(kind)}={told[kind.field]!r}" for kind in named)
+        either = " or ".join(f"`{place.name(kind)}`" for kind in named)
         raise InvalidValue(
-            "a campaign needs a bar: `threshold=0.02`, `control='now'` to compare every arm with the arm 'now', or "
-            "several `bars='correct >= 0.9, slow <= 0.05'`."
+            f"give one of {', '.join(others)} and {last}: each is a whole question; got both {both}: leave {either} "
+            "out."
         )
-    if control is None and margin != 0.0:
-        raise InvalidValue(f"margin={margin!r} needs a control to compare with. Name the control: control=.")
-    if control is not None and threshold is not None:
-        raise InvalidValue(
-            f"a campaign has a threshold or a control; got both, {threshold!r} and {control!r}. Leave one of them out."
-        )
-    if bars is not None:
-        return bars if isinstance(bars, Bars) else Bars(bars)
-    return Threshold(threshold) if control is None else Control(control, margin)
+    for kind in KINDS:
+        stray = next((name for name in kind.arguments if name in told and kind not in named), None)
+        if stray is not None:
+            example = place.example(kind.field, kind)
+            raise InvalidValue(f"a {stray} belongs to a {kind.field}: name the {kind.field} too, `{example}`.")
+    return named[0]
+
+
+Answer = TypeVar("Answer")
+
+
+def registered(answers: Mapping[type[Question], Answer], kind: type[Question], missing: str) -> Answer:
+    """The entry of a kind of question in a registry; a kind without one is refused.
+
+    missing : what the kind lacks
+    """
+    if kind not in answers:
+        known = ", ".join(each.__name__ for each in answers)
+        raise InvalidValue(f"questions of the kind {kind.__name__} have no {missing}; these kinds have one: {known}.")
+    return answers[kind]
 
 
 def from_json(content: Mapping[str, Any]) -> Question:
-    """The question in a journal or a request: the kind whose field is there, and the fields that it writes.
+    """The question in a journal or a request, recognised by its kind's field.
 
     >>> from_json({"control": "now", "margin": 0.01, "threshold": None, "delta": 0.05})
     Control(arm='now', margin=0.01)

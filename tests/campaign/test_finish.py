@@ -12,7 +12,7 @@ import pytest
 
 from goodarm import Campaign
 from goodarm.campaign.rows import Finish
-from goodarm.campaign.words import count_words
+from goodarm.campaign.words import count_words, headline
 from goodarm.engine.evidence import Setup, evidence_for
 from goodarm.planning.under_way import to_finish
 from goodarm.policies import policy
@@ -78,3 +78,23 @@ def test_who_gets_the_samples_decides_whether_arms_can_be_left_out_of_a_forecast
     assert twin.samples.high < 1000
     go_on(20 * int(twin.samples.high))
     assert undecided().size > twin.near  # what another order of the arms would have decided long ago
+
+
+def test_half_of_the_undecided_arms_need_less_than_nine_in_ten_and_these_less_than_all() -> None:
+    pulls, totals = np.full(20, 200.0), 200.0 * np.linspace(0.42, 0.58, 20)
+    problem, levels = Problem(0.5, 20, 0.05), np.full(20, -math.log(0.05 / 20))
+    told = partial(to_finish, pulls, totals, problem, gap_mixture, (), levels, quick_first=True)
+    found = told(np.arange(20))
+    assert 0.0 < found.half < found.ninety < found.samples.median
+    alone = told(np.arange(1))
+    assert (alone.half, alone.ninety) == (math.inf, math.inf)  # no part of one arm
+
+
+def test_a_control_is_called_by_its_label_where_names_are_given() -> None:
+    arms = [{"id": "h0", "label": "Now\x1b[31m on the page"}, {"id": "h1", "label": "New"}]
+    campaign = Campaign.create("memory:", "c", arms, control="h0")
+    assert campaign.headline().startswith("0 of 1 better than h0, ")
+    asked = campaign.terms.shown()
+    assert asked.question["above"] == "better than “Now [31m on the page”"
+    assert (asked.control, asked.question["references"]) == ("h0", ["h0"])
+    assert headline(campaign.terms, campaign.tally(), None, campaign.terms.names).startswith("0 of 1 better than “Now ")

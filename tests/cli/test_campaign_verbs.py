@@ -129,7 +129,7 @@ def test_arms_from_files(store: str, tmp_path: Path) -> None:
     assert [row["arm"] for row in as_json("arms", store, "txt")["arms"]] == ["Zürich", "<b>bold</b>"]
     table.write_text("name,label\na,b\n", encoding="utf-8")
     assert "column 'id'" in run("create", store, "x", "--arms", str(table), "--threshold", "0.5", exit_code=2)
-    assert "can't be read" in run("create", store, "x", "--arms", "none.txt", "--threshold", "0.5", exit_code=2)
+    assert "there is no such file" in run("create", store, "x", "--arms", "none.txt", "--threshold", "0.5", exit_code=2)
 
 
 @pytest.mark.slow

@@ -99,8 +99,8 @@ def test_one_environment_is_shown_with_an_example() -> None:
 TABLES = {
     "folder": (None, "is a folder"),
     "empty": (b"", "found an empty file"),
-    "header": (b"arm,mean\n", "a header and no rows"),
-    "latin": ("arm,mean\né,0.1\n".encode("latin-1"), "not in UTF-8 (byte 0xe9 at place 9; Latin-1, perhaps"),
+    "header": (b"arm,mean\n", "a header without rows"),
+    "latin": ("arm,mean\né,0.1\n".encode("latin-1"), "not in UTF-8 (byte 0xe9 at place 9; perhaps Latin-1"),
     "bars": (b"arm|mean\na|0.1\n", "found 'arm|mean'"),
 }
 
@@ -142,7 +142,10 @@ def test_true_and_false_are_rewards(tmp_path: Path) -> None:
             "declare it: rewards bounded:0,HIGH, or nonnegative if they have no ceiling.",
         ),
         (("compare", "kano-1", "--threshold", "80"), "Did you mean 80%? Write '80%' or 0.8."),
-        (("plan", "--arms", "25"), "--threshold, or the mean of a control, --control, with its --margin"),
+        (
+            ("plan", "--arms", "25"),
+            "(--threshold 0.02), or the expected mean of a control to compare every arm with (--control 0.3, with its ",
+        ),
         (("compare", "kano-1", "--workers", "100000"), "workers must be at most 1000; got 100000"),
         (("compare", "kano-1", "--out", ""), "the path is empty"),
         (("plan", "--arms", "3", "--threshold", "0.5", "--out", ""), "the path is empty"),

@@ -13,6 +13,7 @@ from goodarm.environments.datasets._tables import counts
 from goodarm.judgement import Judgement
 from goodarm.judgement.decide import Look, decide
 from goodarm.judgement.options import LogOptions
+from goodarm.question import Threshold
 
 pytestmark = pytest.mark.slow
 
@@ -128,7 +129,7 @@ PRICES = {
 @pytest.mark.parametrize("case", PINNED, ids=lambda case: case.__name__)
 def test_the_price_of_arms_that_may_appear_later(case: object) -> None:
     pulls, totals, threshold = case()
-    options = LogOptions(threshold=threshold)
+    options = LogOptions(Threshold(threshold))
     problem = options.problem(pulls.size)
     found = [
         numbers(decide(Look(options, problem, offset), pulls.astype(float), totals.astype(float)).verdict)
@@ -156,7 +157,7 @@ def test_the_sample_log_itself_with_and_without_propensities(data_folder: Path) 
     weighted = goodarm.judge(
         log, arm="item_id", reward="click", threshold=0.005, propensity="propensity_score", cap=100
     )
-    assert not any("only a part of the rows" in note for note in weighted.notes)
+    assert not any("only some of the rows" in note for note in weighted.notes)
     assert weighted.rows == 10_000
     assert (weighted.arms.low <= weighted.arms.mean).all()
 

@@ -19,6 +19,7 @@ from goodarm.cli import app
 from goodarm.errors import GoodarmError
 from goodarm.judgement.options import LogOptions
 from goodarm.judgement.versus import decide_versus
+from goodarm.question import Control
 from goodarm.rules.identification.versus import against_control, better_by, log_bets
 
 LOG = {"arm": ["now", "red", "blue", "green"], "pulls": [9000, 3000, 3000, 3000], "total": [450, 240, 30, 156]}
@@ -67,7 +68,7 @@ def test_interval_verdict_and_needs_agree() -> None:
     chance = np.random.default_rng(3)
     pulls = chance.integers(500, 8000, 40).astype(float)
     totals = chance.binomial(pulls.astype(int), chance.uniform(0.02, 0.09, 40)).astype(float)
-    found = decide_versus(LogOptions(versus="c"), pulls, totals, 9000.0, 450.0, 40)
+    found = decide_versus(LogOptions(Control("c")), pulls, totals, 9000.0, 450.0, 40)
     assert {-1, 0, 1} == set(found.verdict.tolist())
     assert ((found.low >= 0.5) == (found.verdict == 1)).all()
     assert ((found.high <= 0.5) == (found.verdict == -1)).all()
@@ -110,10 +111,13 @@ def test_each_segment_has_its_own_control() -> None:
     ("options", "message"),
     [
         ({"versus": "nwo"}, "unknown control 'nwo'. Did you mean 'now'"),
-        ({"versus": "now", "threshold": 0.1}, "give either a threshold"),
+        (
+            {"versus": "now", "threshold": 0.1},
+            "threshold=0.1 and versus='now': leave `threshold` or `versus` out",
+        ),
         ({"versus": "now", "margin": 1.5}, "margin must be less than"),
         ({"versus": "now", "rewards": "gaussian:1"}, "bounded rewards only. Compare .*nonnegative:CAP"),
-        ({"versus": "now", "rule": "kt"}, "leave `rule` out"),
+        ({"versus": "now", "rule": "kt"}, "Leave `rule` out"),
     ],
 )
 def test_what_is_refused(options: dict[str, object], message: str) -> None:

@@ -15,6 +15,7 @@ import goodarm
 from goodarm.judgement.decide import Decided
 from goodarm.judgement.options import LogOptions
 from goodarm.judgement.versus import decide_by_squares, rewards_for_lifts
+from goodarm.question import Control
 from goodarm.rules.identification import versus_squares
 from goodarm.rules.identification.versus_squares import (
     BETS,
@@ -171,7 +172,7 @@ def test_needs_and_extremes() -> None:
 
 
 def decided(arms: Moments, control: Moments, count: int) -> Decided:
-    return decide_by_squares(LogOptions(versus="now"), arms, control, count)
+    return decide_by_squares(LogOptions(Control("now")), arms, control, count)
 
 
 def test_the_rows_needed_grow_as_one_over_the_squared_difference_and_end_in_noise() -> None:
@@ -256,6 +257,6 @@ def compared(**given: Any) -> goodarm.Judgement:
 def test_a_comparison_of_amounts_says_how_many_users_a_lift_needs() -> None:
     (note,) = [note for note in compared().notes if "higher" in note]
     assert note.startswith("by the spread of the rewards of now, an arm whose mean is 5%, 10%, 20% or 50% higher")
-    assert note.endswith("users, with as many of now")
+    assert note.endswith("users, and as many of now")
     assert not [note for note in compared(margin=0.01).notes if "higher" in note]
     assert not [note for note in compared(rewards="bounded:-1,1").notes if "higher" in note]

@@ -65,16 +65,16 @@ def test_from_the_form_to_the_export(server: Server, new_page: NewPage, tmp_path
     means = {"calm": 0.95, "loud": 0.05, "odd": 0.5}
     play(server, "from the form", means, lambda known: known["good"] == 1 and known["bad"] == 1)
     expect(page.locator(".words .headline")).to_have_text(re.compile(r"1 of 3 above 50%, .?1 below, .?1 undecided"))
-    expect(row_of(page, "calm").get_by_text("good")).to_be_visible()
-    expect(row_of(page, "loud").get_by_text("bad")).to_be_visible()
+    expect(row_of(page, "calm").get_by_text("above")).to_be_visible()
+    expect(row_of(page, "loud").get_by_text("below")).to_be_visible()
     expect(page.get_by_label("Latest verdicts").get_by_role("link")).to_have_count(2)
     assert page.evaluate("window.notReloaded") is True
 
     row_of(page, "calm").get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("calm")
-    expect(page.get_by_label("Audit")).to_contain_text("The evidence that it is good reached")
+    expect(page.get_by_label("Audit")).to_contain_text("The evidence that it is above the bar reached")
     expect(page.get_by_role("img", name=re.compile("^After .* the bar is 50%$"))).to_be_visible()
-    expect(page.get_by_role("img", name=re.compile("^Evidence for good .* decides$"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Evidence that it is above .* decides$"))).to_be_visible()
     page.go_back()
 
     with page.expect_download() as waiting:
@@ -93,7 +93,7 @@ def test_two_browsers_see_the_same_without_reloading(server: Server, new_page: N
         expect(page.locator("#live")).to_have_text("live")
     play(server, "together", {"a": 0.97, "b": 0.5}, lambda known: known["good"] == 1)
     for page in pages:
-        expect(row_of(page, "a").get_by_text("good")).to_be_attached()
+        expect(row_of(page, "a").get_by_text("above")).to_be_attached()
         expect(page.locator(".words .headline")).to_have_text(re.compile("1 of 2 above 50%"))
     assert headline(pages[0]) == headline(pages[1])
 
@@ -111,7 +111,7 @@ def test_a_server_that_is_killed_and_comes_back(new_page: NewPage, tmp_path: Pat
     with serving(store, "--port", str(first.port)) as second:
         expect(page.locator("#live")).to_have_text("live")
         play(second, "lasting", {"a": 0.97, "b": 0.5}, lambda known: known["good"] == 1)
-        expect(row_of(page, "a").get_by_text("good")).to_be_visible()
+        expect(row_of(page, "a").get_by_text("above")).to_be_visible()
         assert page.evaluate("window.notReloaded") is True
 
 

@@ -126,7 +126,7 @@ def test_ten_thousand_arms_are_searched_sorted_and_scrolled(address: str, new_pa
     page.get_by_role("searchbox").fill("headline 42")
     expect(page.get_by_text("111 of 10,000")).to_be_visible()
     page.get_by_role("searchbox").fill("")
-    page.get_by_role("button", name="good", exact=True).click()
+    page.get_by_role("button", name="above", exact=True).click()
     expect(page.get_by_text("No arm matches.")).to_be_visible()
 
 
@@ -136,7 +136,7 @@ def test_a_keyboard_is_enough(address: str, new_page: NewPage) -> None:
     chart = page.get_by_role("slider", name="Arms by rank")
     chart.focus()
     page.keyboard.press("ArrowRight")
-    expect(chart).to_have_attribute("aria-valuetext", re.compile(r"^1: Arm number 1: good, mean 100"))
+    expect(chart).to_have_attribute("aria-valuetext", re.compile(r"^1: Arm number 1: above, mean 100"))
     expect(page.locator(".tip")).to_contain_text("Arm number 1")
     page.keyboard.press("+")
     expect(page.get_by_role("button", name="Show all arms")).to_be_visible()
@@ -209,7 +209,8 @@ def test_measurements_have_a_plan_one_number_of_digits_and_a_way(address: str, n
     shown(page, f"{address}/{MEASURED}/arm/m1")
     after = re.compile("After 2 samples: mean 11.38, interval [0-9.-]+ to")
     expect(page.get_by_role("img", name=after)).to_be_visible()
-    expect(page.get_by_role("img", name=re.compile("Evidence for good [0-9.-]+, for bad [0-9.-]+;"))).to_be_visible()
+    evidence = re.compile("Evidence that it is above [0-9.-]+, below [0-9.-]+;")
+    expect(page.get_by_role("img", name=evidence)).to_be_visible()
     shown(page, f"{address}/#/new")
     page.locator("#arms").fill("one\ntwo")
     page.locator("#kind").select_option(index=1)

@@ -27,7 +27,7 @@ SCHEMAS = {
     "Summary": "Summary",
     "Ticket": "TicketShown",
     "Verdicts": "Verdicts",
-    "WaitingTicket": "WaitingRow",
+    "PendingTicket": "WaitingRow",
 }
 """The schema of each declared type."""
 QUESTION, OF_THE_PAGE = "Question", {"Verdict", "View"}

@@ -28,7 +28,7 @@ from goodarm.campaign.words import details, headline
 from goodarm.errors import AbandonedTickets, InvalidValue, LateReward, Refused
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Rewards
-from goodarm.question import Bars, BarsGiven, Question, RewardGiven, asked
+from goodarm.question import Bars, BarsGiven, QuestionGiven, RewardGiven, asked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,7 +78,7 @@ at most 5%
         *,
         control: str | None = None,
         margin: float | str = 0.0,
-        question: Question | None = None,
+        question: QuestionGiven | None = None,
         bars: BarsGiven | Bars | None = None,
         criterion: str | None = None,
         cases: CasesGiven | None = None,
@@ -103,7 +103,7 @@ at most 5%
                           `margin`
         bars       : in place of a threshold, several metrics with their bars: "correct >= 0.9, slow <= 0.05". A reward
                      is then a record, {"correct": 1, "slow": 0}; good arms clear every bar
-        question   : in place of all of the above: the question as an object of `goodarm.question`
+        question   : in place of all of the above: the question as an object of `goodarm.question`, or its JSON fields
         arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
         rewards    : the range or family of the rewards, as an object or as text: "bounded:0,1600", "nonnegative:100"
         horizon    : approximate number of samples, for policies that plan with it. You may exceed it
@@ -135,7 +135,7 @@ at most 5%
         by         : creator's name for the journal; a server writes the id of the caller's token
         """
         given: dict[str, Any] = {
-            "question": asked(threshold, control, margin, question, bars),
+            "question": asked(question, threshold=threshold, control=control, margin=margin, bars=bars),
             "delta": delta,
             "policy": policy,
             "rewards": rewards,

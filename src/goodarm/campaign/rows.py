@@ -323,6 +323,8 @@ class Finish(NamedTuple):
     near: Annotated[int, "undecided arms too close to the bar for a forecast; the samples are those of the others"] = 0
     waiting: Annotated[int, "undecided arms that look bad, if most do and the policy looks for good arms"] = 0
     waiting_samples: Annotated[float, "median number of samples until all of these arms are decided"] = 0.0
+    half: Annotated[float, "samples that half of the undecided arms need, the median; null if unknown"] = math.inf
+    ninety: Annotated[float, "samples that nine in ten of them need, the median; null if unknown"] = math.inf
 
     def as_json(self) -> dict[str, Any]:
         """As JSON, with null for infinity."""

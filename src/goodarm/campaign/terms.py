@@ -15,7 +15,7 @@ from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.cases import CaseSet, CasesGiven, ScoresGiven, read_cases, read_scores
 from goodarm.campaign.rows import TermsRow
 from goodarm.campaign.units import UnitTerms, agreed_units
-from goodarm.engine.evidence import Evidence, PairedEvidence, evidence_for
+from goodarm.engine.evidence import Evidence, evidence_for
 from goodarm.engine.live.checks import by_totals, check_costs
 from goodarm.errors import UPGRADE, InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
@@ -125,9 +125,17 @@ class Terms:
             **({} if self.units is None else {"units": self.units.as_json()}),
         }
 
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What people call the arms that others are compared with, by id: their labels, in quotes."""
+        references = self.question.references
+        return {
+            arm.id: quoted(arm.label) for arm in self.arms if arm.id in references and arm.label not in ("", arm.id)
+        }
+
     def shown(self) -> TermsRow:
         """The terms as shown to people."""
-        question = self.question.shown(self.rewards)
+        question = self.question.shown(self.rewards, self.names)
         return TermsRow(
             question=question,
             threshold=question["bar"],
@@ -176,7 +184,7 @@ class Terms:
     @property
     def paired_with(self) -> str | None:
         """The control whose results on the same cases are compared with those of every arm, if there is one."""
-        return self.evidence.question.arm if isinstance(self.evidence, PairedEvidence) else None
+        return self.evidence.paired_with
 
     @cached_property
     def made(self) -> Policy:
@@ -246,6 +254,20 @@ class Terms:
         if self.made.criterion is Criterion.FDR:
             return f"on average, at most {limit} of the arms called good, and of those called bad, are wrong{under}"
         return f"the probability of any wrong verdict is at most {limit}{under}"
+
+
+LONGEST_NAME = 60
+"""Maximum number of characters of a label in a sentence."""
+
+
+def quoted(label: str) -> str:
+    """A label within a sentence: in quotes, on one line, cut if it is long.
+
+    >>> quoted("Spring\\nheadline"), len(quoted(100 * "a"))
+    ('“Spring headline”', 62)
+    """
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in label).split())
+    return f"“{text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + '…'}”"
 
 
 def rules_fingerprint(policy: Policy) -> str:

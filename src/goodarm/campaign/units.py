@@ -37,7 +37,7 @@ from goodarm.arguments import number, read_duration, shown
 from goodarm.campaign.journal import Event
 from goodarm.errors import DamagedJournal, InvalidValue, UnknownName
 from goodarm.problem import NEGATIVE, Bounded, NonNegative, Rewards
-from goodarm.question import PER_UNIT, Question, read_reward
+from goodarm.question import KINDS, PER_UNIT, Question, read_reward
 
 LONGEST_ID = 1000
 
@@ -149,11 +149,11 @@ def agreed_units(
             + (", or of 0 or more" if per_unit in ("mean", "sum") else "")
             + f": a unit without rows counts as 0, the smallest reward. These are {rewards}."
         )
-    if question.no_zero or (per_unit == "ratio" and question.references):
+    if per_unit not in question.per_unit:
+        others = " or ".join(f"a {kind.field}" for kind in KINDS if per_unit in kind.per_unit)
         raise InvalidValue(
-            f"per_unit={per_unit!r} needs a campaign with a threshold"
-            + ("" if per_unit == "ratio" else " or a control")
-            + ": a unit without rows counts as 0, which must be the worst reward."
+            f"per_unit={per_unit!r} needs a campaign with {others}: a unit without rows counts as 0, which must be the "
+            "worst reward."
         )
     return UnitTerms(per_unit, read_duration(window, "window"), limit)
 

@@ -266,12 +266,10 @@ def finishing(fold: Fold) -> Callable[[Stop | None], Finish | None]:
 
 
 def _planned(terms: Terms, arms: int, stop: Stop | None) -> Finish | None:
-    from goodarm.planning.quick import quick_plan  # imported late, so a first ask does not wait for it
+    from goodarm.planning.quick import LIMIT, quick_plan  # imported late, so a first ask does not wait for it
 
     try:
-        made = quick_plan(
-            threshold=terms.question.bar, arms=arms, delta=terms.delta, rewards=terms.rewards, seed=terms.seed
-        )
+        made = quick_plan(question=terms.question, arms=arms, delta=terms.delta, rewards=terms.rewards, seed=terms.seed)
     except GoodarmError:  # no plan exists for these rewards
         return None
     found = Forecast(made.median, made.low, made.high)
@@ -293,7 +291,7 @@ def _to_finish(
     rule = terms.made.identification
     values = take(terms.made.setting.identification, rule.defaults)
     order, times = terms.made.sampling.prefers, terms.repeats
-    found, near, look_bad, for_bad = to_finish(
+    found, near, look_bad, for_bad, half, ninety = to_finish(
         pulls, totals, terms.problem, rule, values, levels, open_arms, quick_first=order == "quick"
     )
     if not math.isfinite(found.low) or not (found.told or pulls[open_arms].all()):
@@ -303,13 +301,12 @@ def _to_finish(
     if not pulls.sum():  # a fixed test set before its first reward
         return Finish(times * found.median, times * found.low, times * high, UNKNOWN_MEANS, near=near)
     ahead = Finish(times * found.median, times * found.low, times * high, near=near)
+    ahead = ahead._replace(half=times * half, ninety=times * ninety)
     return ahead._replace(waiting=waiting, waiting_samples=times * for_bad) if waiting else ahead
 
 
 UNKNOWN_MEANS = "means anywhere from 0 to 100%"
 """The assumption about the arms of a fixed test set before their first reward."""
-LIMIT = 1e12
-"""Number of samples beyond which a plan counts as never ending."""
 
 
 def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
 from goodarm.campaign.rows import FEWER, FOUND, Finish, Tally
 from goodarm.campaign.terms import Terms
@@ -15,13 +16,15 @@ _LAW = re.compile(r"means drawn from Beta\([^)]*\)")
 _UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 
 
-def headline(terms: Terms, tally: Tally, finish: Finish | None = None) -> str:
+def headline(terms: Terms, tally: Tally, finish: Finish | None = None, names: Mapping[str, str] | None = None) -> str:
     """One sentence with the verdicts so far, the samples still needed, and the guarantee.
+
+    names : names in place of the ids of arms that others are compared with
 
     358 of 2,000 above 2%, 671 below, 971 undecided; 38 million to 61 million more samples to finish; the probability
     of any wrong verdict is at most 5%
     """
-    above, below = terms.question.phrases(amounts(terms.rewards))
+    above, below = terms.question.named(names or {}).phrases(amounts(terms.rewards))
     parts = [f"{tally.good:,} of {tally.arms:,} {above}, {tally.bad:,} {below}, {tally.open:,} undecided"]
     if tally.retired:
         parts[0] += f", {tally.retired:,} retired"

@@ -1,6 +1,7 @@
 """The evidence for each kind of question: the policies that can answer it, the live step, and the intervals.
 
-`goodarm.question` defines the questions, and this module their answers. A new kind has one entry in `EVIDENCE`.
+`goodarm.question` defines the questions, and this module their answers. A new kind has one entry in `EVIDENCE`, and one
+in `OF_FAMILY` for each family of rewards for which its evidence is another.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.policies import Policy
 from goodarm.policies import policy as make_policy
 from goodarm.problem import Bar, Bounded, GradedCases, Problem, Rewards, ScoredCases, bar_at
-from goodarm.question import Bars, Control, Metric, Question, Reward, Threshold
+from goodarm.question import Bars, Control, Metric, Question, Reward, Threshold, registered
 from goodarm.rules.identification import EvidenceRule, RadiusRule
 from goodarm.rules.identification.several_bars import failing_bar
 from goodarm.rules.identification.versus import as_if_paired, versus
@@ -127,14 +128,20 @@ class Setup(NamedTuple):
 class Evidence(ABC, Generic[Kind]):
     """The answer to one kind of question: policies, live step and intervals.
 
+    tenths   : tenths of the scores of all cases, arm by arm, where a judge scored them
     own_mean : whether an arm is decided by comparing its own mean with one number. The simulator's compiled loop and
                the limits in `goodarm.theory` require this
     """
 
     own_mean: ClassVar[bool] = False
 
-    def __init__(self, question: Kind) -> None:
-        self.question = question
+    def __init__(self, question: Kind, tenths: Sequence[Sequence[int]] = ()) -> None:
+        self.question, self.tenths = question, tenths
+
+    @property
+    def paired_with(self) -> str | None:
+        """The arm whose results on the same cases are compared with those of every arm, if there is one."""
+        return None
 
     @abstractmethod
     def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
@@ -264,8 +271,7 @@ class ControlEvidence(Evidence[Control]):
         >>> ControlEvidence(Control("now")).policy("value+gap-mixture", Bounded(), None).name
         'value-normal+versus'
         """
-        text = given.name if isinstance(given, Policy) else str(given)
-        sampling, rule = (*_PLUS.split(text, maxsplit=1), "versus")[:2]
+        text, sampling, rule = _named(given, "versus")
         rule, at, model = rule.partition("@")
         if rule not in REPLACED:
             raise UnsoundPairing(
@@ -320,6 +326,10 @@ class PairedEvidence(Evidence[Control]):
     delta add up to at most 1 (union bound). After its N-th pair, an arm is certain to be decided.
     """
 
+    @property
+    def paired_with(self) -> str:
+        return self.question.arm
+
     def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
         """The sampling rule of a policy, with verdicts by `bet-mixture`.
 
@@ -327,8 +337,7 @@ class PairedEvidence(Evidence[Control]):
         >>> PairedEvidence(Control("now")).policy("value+gap-mixture", Cases(100), None).name
         'value+bet-mixture'
         """
-        text = given.name if isinstance(given, Policy) else str(given)
-        sampling, rule = (*_PLUS.split(text, maxsplit=1), PAIRED)[:2]
+        text, sampling, rule = _named(given, PAIRED)
         if rule not in (*REPLACED, PAIRED):
             raise UnsoundPairing(
                 f"{text}: in a comparison with a control on the same cases, verdicts use paired differences "
@@ -337,12 +346,7 @@ class PairedEvidence(Evidence[Control]):
         return make_policy(f"{sampling}+{PAIRED}", rewards=_graded(rewards), criterion=criterion)
 
     def check(self, policy: Policy, problem: Problem) -> None:
-        if policy.model is not None:
-            raise UnsoundPairing(
-                f"{policy.name} has a model of the arms' means, but this campaign compares differences from the "
-                "control. "
-                "Name a policy without a model."
-            )
+        _refuse_model(policy, "compares differences from the control")
         paired = replace(problem, rewards=_graded(problem.rewards))
         ThresholdEvidence(Threshold(problem.threshold)).check(policy, paired)
 
@@ -370,14 +374,7 @@ class PairedEvidence(Evidence[Control]):
 
 
 class ScoredEvidence(ThresholdEvidence):
-    """Labels of a fixed test set against a fixed threshold, with a cheap judge's score for each case: `score-bets`.
-
-    tenths : tenths of the scores of all cases, arm by arm
-    """
-
-    def __init__(self, question: Threshold, tenths: Sequence[Sequence[int]] = ()) -> None:
-        super().__init__(question)
-        self.tenths = tenths
+    """Labels of a fixed test set against a fixed threshold, with a cheap judge's score for each case: `score-bets`."""
 
     def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
         """The sampling rule of a policy, with verdicts by `score-bets`.
@@ -386,8 +383,7 @@ class ScoredEvidence(ThresholdEvidence):
         >>> ScoredEvidence(Threshold(0.8)).policy("value+gap-mixture", ScoredCases(100), None).name
         'value+score-bets'
         """
-        text = given.name if isinstance(given, Policy) else str(given)
-        sampling, rule = (*_PLUS.split(text, maxsplit=1), score_bets.name)[:2]
+        text, sampling, rule = _named(given, score_bets.name)
         if rule not in (*REPLACED, PAIRED, score_bets.name):
             raise UnsoundPairing(
                 f"{text}: with scores, verdicts use the differences between labels and scores ({score_bets.name!r}), "
@@ -396,12 +392,7 @@ class ScoredEvidence(ThresholdEvidence):
         return make_policy(sampling, score_bets, rewards=rewards, criterion=criterion)
 
     def check(self, policy: Policy, problem: Problem) -> None:
-        if policy.model is not None:
-            raise UnsoundPairing(
-                f"{policy.name} has a model of the arms' means, but this campaign decides by differences between "
-                "labels and scores. "
-                "Name a policy without a model."
-            )
+        _refuse_model(policy, "decides by differences between labels and scores")
         check_live(policy, problem.rewards)
 
     def check_simulated(self, policy: Policy, problem: Problem) -> None:
@@ -526,6 +517,20 @@ class BarsEvidence(Evidence[Bars]):
         return take(policy.setting.identification, policy.identification.defaults)
 
 
+def _named(given: str | Policy, rule: str) -> tuple[str, str, str]:
+    """The name of a policy, its sampling rule, and its identification rule: `rule` if it names none."""
+    text = given.name if isinstance(given, Policy) else str(given)
+    sampling, identification = (*_PLUS.split(text, maxsplit=1), rule)[:2]
+    return text, sampling, identification
+
+
+def _refuse_model(policy: Policy, does: str) -> None:
+    if policy.model is not None:
+        raise UnsoundPairing(
+            f"{policy.name} has a model of the arms' means, but this campaign {does}. Name a policy without a model."
+        )
+
+
 def _graded(rewards: Rewards) -> GradedCases:
     assert isinstance(rewards, GradedCases)
     return GradedCases(rewards.count)
@@ -580,21 +585,39 @@ def _shifts(one_side: Formula) -> Formula:
     return shifts
 
 
-EVIDENCE: dict[type[Question], Callable[[Any], Evidence[Any]]] = {
-    Threshold: ThresholdEvidence,
-    Control: ControlEvidence,
-    Bars: BarsEvidence,
+Answers = dict[type[Question], Callable[..., Evidence[Any]]]
+
+EVIDENCE: Answers = {Threshold: ThresholdEvidence, Control: ControlEvidence, Bars: BarsEvidence}
+
+
+class OfFamily(NamedTuple):
+    """Evidence for one family of rewards.
+
+    only : why other kinds can't be answered with these rewards; empty if they have their evidence in `EVIDENCE`
+    """
+
+    answers: Answers
+    only: str = ""
+
+
+OF_FAMILY: dict[type[Rewards], OfFamily] = {
+    ScoredCases: OfFamily(
+        {Threshold: ScoredEvidence},
+        "scores require a comparison with a threshold. Leave out scores or control.",
+    ),
+    GradedCases: OfFamily({Control: PairedEvidence}),
 }
+"""Pairs against a control on a fixed test set, and score bets with a judge's scores; special families first."""
 
 
 def evidence_for(
     question: Question, rewards: Rewards = Bounded(), tenths: Sequence[Sequence[int]] = ()
 ) -> Evidence[Any]:
-    """The evidence for a question: pairs against a control on a fixed test set, score bets with a judge's scores."""
-    if isinstance(rewards, ScoredCases):
-        if not isinstance(question, Threshold):
-            raise InvalidValue("scores require a comparison with a threshold. Leave out scores or control.")
-        return ScoredEvidence(question, tenths)
-    if isinstance(question, Control) and isinstance(rewards, GradedCases):
-        return PairedEvidence(question)
-    return EVIDENCE[type(question)](question)
+    """The evidence for a question, by its kind and by the family of the rewards."""
+    kind = type(question)
+    for answers, only in (found for family, found in OF_FAMILY.items() if isinstance(rewards, family)):
+        if kind in answers:
+            return answers[kind](question, tenths)
+        if only:
+            raise InvalidValue(only)
+    return registered(EVIDENCE, kind, "evidence in `goodarm.engine.evidence.EVIDENCE`")(question)

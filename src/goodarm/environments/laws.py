@@ -1,4 +1,4 @@
-"""Reward laws around a mean: Bernoulli, Gaussian, Beta; each a plain function and an environment of given means."""
+"""Reward laws around a mean: Bernoulli, Gaussian and Beta, each as a plain function and as an environment."""
 
 from __future__ import annotations
 
@@ -72,10 +72,11 @@ def gaussian(
     means: MeansOrDraw, threshold: float, *, scale: float = 1.0, horizon: int = 1_000_000, name: str = "gaussian"
 ) -> Environment:
     """Gaussian rewards of standard deviation `scale`; the means given, or drawn by a function as for `bernoulli`."""
+    rewards = Gaussian(scale)  # refuses a wrong scale
     arms, draw, words = means_of(means, bounded=False)
     reading = f"Gaussian rewards of standard deviation {scale:g}, {words}"
     extra = np.array([scale])
-    return Environment(name, arms, threshold, draw, gaussian_reward, Gaussian(scale), horizon, extra, reading)
+    return Environment(name, arms, threshold, draw, gaussian_reward, rewards, horizon, extra, reading)
 
 
 def beta(

@@ -24,21 +24,20 @@ from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums
 from goodarm.judgement.totals import checked
 from goodarm.policies import policy
 from goodarm.problem import bar_at
-from goodarm.question import Metric
+from goodarm.question import Bars, Metric, Threshold
 
 
 def for_metric(options: LogOptions, metric: Metric) -> LogOptions:
-    """The question about one metric alone."""
-    return replace(options, bars=None, threshold=metric.bar, reward=metric.name)
+    """The question about a single metric."""
+    return replace(options, question=Threshold(metric.bar), reward=metric.name)
 
 
-def sums_of_all(source: LogSource, options: LogOptions, progress: Progress) -> ReadLog:
+def sums_of_all(source: LogSource, options: LogOptions, bars: Bars, progress: Progress) -> ReadLog:
     """The columns of the first metric, the sums of every metric, and notes for readers."""
-    assert options.bars is not None
     found: list[Sums] = []
     chosen: list[LogColumns] = []
     notes: dict[str, None] = {}
-    for metric in options.bars.metrics:
+    for metric in bars.metrics:
         one = for_metric(options, metric)
         columns = choose_columns(one, source.names(), source.title, source.times())
         sums, said = checked(source, columns, one, source.sums(columns, one, progress))
@@ -47,17 +46,16 @@ def sums_of_all(source: LogSource, options: LogOptions, progress: Progress) -> R
         chosen.append(columns)
         if [list(key) for key in (*sums.segment, sums.arm)] != [list(key) for key in (*found[0].segment, found[0].arm)]:
             raise UnreadableTable(
-                f"{source.title}: not every arm has values of {metric.name}. An arm is judged by all of its metrics; "
-                "leave out the arms that lack one with `where`."
+                f"{source.title}: not every arm has values of {metric.name}. An arm is judged by all of its metrics. "
+                "Use `where` to leave out arms without values of a metric."
             )
     return ReadLog(chosen[0], tuple(found), tuple(notes), np.ones(found[0].arm.size, dtype=bool))
 
 
-def decide_bars(options: LogOptions, sums: Sequence[Sums], offset: Floats) -> Arms:
+def decide_bars(options: LogOptions, bars: Bars, sums: Sequence[Sums], offset: Floats) -> Arms:
     """The arms with their verdicts; mean and interval are those of the smallest distance from a bar."""
-    assert options.bars is not None
-    metrics, first, rule = options.bars.metrics, sums[0], options.identification
-    problem = options.bars.problem(first.arm.size, options.delta, options.scale.family)
+    metrics, first, rule = bars.metrics, sums[0], options.identification
+    problem = options.problem(first.arm.size)
     levels = problem.bar.budget - offset
     good, bad, columns, distances = [], [], [], []
     for metric, each in zip(metrics, sums, strict=True):
@@ -84,7 +82,7 @@ def decide_bars(options: LogOptions, sums: Sequence[Sums], offset: Floats) -> Ar
         for i in range(first.arm.size)
     ]
     made = policy("uniform", rule, rewards=options.scale.family)
-    low, high = BarsEvidence(options.bars).intervals(made, problem, seen, {}, levels)
+    low, high = BarsEvidence(bars).intervals(made, problem, seen, {}, levels)
     named = np.array([metric.name for metric in metrics], dtype=object)[np.argmax(bad, axis=0)]
     return Arms(
         first.segment,

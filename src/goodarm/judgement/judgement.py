@@ -29,7 +29,7 @@ from goodarm.judgement.words import (
 )
 from goodarm.judgement.written import VERDICTS, Captions, Written
 from goodarm.plain_table import plain_table
-from goodarm.question import UNDECIDED, Bars, Control, Threshold
+from goodarm.question import UNDECIDED, Question
 from goodarm.verdict import Guarantee
 from goodarm.wire import jsonable
 
@@ -67,10 +67,12 @@ class Arms:
     when: NDArray[Any] | None = None
     metrics: tuple[MetricColumn, ...] = ()
     failed: NDArray[Any] | None = None
-    since: NDArray[Any] | None = None  # time of the earlier look whose verdict is kept; None for verdicts of this look
+    since: NDArray[Any] | None = (
+        None  # time of the earlier look whose verdict is kept; None for verdicts of the present look
+    )
 
     def taken(self, which: NDArray[Any]) -> Arms:
-        """Some of the arms, in this order."""
+        """The arms at these indices, in this order."""
         return Arms(
             tuple(key[which] for key in self.segment),
             self.arm[which],
@@ -93,7 +95,7 @@ class Arms:
         return words[int(self.verdict[i])] + (f": {failed}" if failed else "") + self.kept(i)
 
     def kept(self, i: int) -> str:
-        """The day of the earlier look whose verdict is kept, to be put after the verdict; empty for today's."""
+        """The day of the earlier look whose verdict is kept, as a suffix of the verdict; empty for today's verdicts."""
         since = None if self.since is None else self.since[i]
         return "" if since is None else f" since {since[:DAY]}"
 
@@ -152,7 +154,7 @@ class Judgement(Written):
 
     @cached_property
     def noun(self) -> str:
-        """What is counted, in the plural; with segments, pairs of arm and segment ("banner–country pairs")."""
+        """Plural noun for the arms; with segments, for pairs of arm and segment ("banner–country pairs")."""
         return pairs_noun(self.roles.arm, self.by) if self.by else noun(self.roles.arm)
 
     @cached_property
@@ -172,7 +174,7 @@ class Judgement(Written):
 
     @property
     def guarantee(self) -> str:
-        """The guarantee with its assumption and with every condition that the log casts doubt on.
+        """The guarantee with its assumption and every condition that the log casts doubt on.
 
         The range of rewards is checked, so it is not an assumption.
         """
@@ -188,13 +190,13 @@ class Judgement(Written):
         return tuple(note for note in self.notes if isinstance(note, Doubt))
 
     @property
-    def question(self) -> Threshold | Control | Bars:
-        """The question about each arm, on the rule's scale."""
+    def question(self) -> Question:
+        """The question about each arm, in the log's units."""
         return self.options.question
 
     @cached_property
     def captions(self) -> Captions:
-        """The words around the table. The heading of the samples names the units if a column does."""
+        """The words around the table. The heading of the samples names the units if there is a column of units."""
         options = self.options
         column = f", rewards in {options.reward}" if options.reward else ""
         return Captions(
@@ -224,7 +226,7 @@ class Judgement(Written):
         arms, options = self.arms, self.options
         first = arms.taken(drawn(arms.verdict))
         names = [" / ".join(map(str, key)) for key in zip(*first.segment, first.arm, strict=True)]
-        bar = options.kind.bar
+        bar = options.question.bar
         many = arms.arm.size > MOST
         edges, counts, beyond = density(arms.mean, arms.verdict, bar) if many else (np.zeros(0), {}, 0)
         return Forest(
@@ -270,7 +272,7 @@ class Judgement(Written):
         return self.sentence_of(self.arms, self.forecast)
 
     def sentence_of(self, arms: Arms, forecast: Forecast | None = None) -> str:
-        """The same for some of the arms: those of one segment, if there are segments."""
+        """The sentence for some of the arms, such as those of one segment."""
         counted = self.noun if arms is self.arms else noun(self.roles.arm)
         said = sentence(arms.verdict, forecast, counted, self.options)
         if self.options.scale.family.about_bad:
@@ -293,7 +295,7 @@ class Judgement(Written):
         head = {
             "source": self.source,
             "rows": self.rows,
-            "threshold": self.options.threshold,
+            "threshold": None,
             "delta": self.options.delta,
             "criterion": str(self.options.criterion),
             "rule": self.rule,

@@ -1,14 +1,15 @@
 """How logs answer each kind of question: the checks of its options, its words, and its verdicts.
 
-`goodarm.question` defines the kinds, and `goodarm.engine.evidence` answers them live. `LogOptions` keeps those that
-every kind has: columns, units, shares of delta, fixed test sets. A new kind has one class in `KINDS`.
+`goodarm.question` defines the kinds, and `goodarm.engine.evidence` answers them live. `LogOptions` keeps what all kinds
+have: columns, units, shares of delta, fixed test sets. A kind that logs can answer has one class in `LOGS`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from goodarm.arguments import check_real, meant_percent
 from goodarm.errors import InvalidValue, UnreadableTable, UnsoundPairing
 from goodarm.problem import Bounded, NonNegative
-from goodarm.question import Bars, Control, Threshold
+from goodarm.question import Bars, Control, Question, Threshold
 from goodarm.rules.identification import EvidenceRule
 from goodarm.verdict import Criterion
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ReadLog(NamedTuple):
-    """The sums of a log: one `Sums` per metric, so a single one without several bars.
+    """The sums of a log: one `Sums` per metric, so a single one unless there are several bars.
 
     judged : whether each arm gets a verdict; a control gets none
     """
@@ -40,30 +41,30 @@ class ReadLog(NamedTuple):
     judged: NDArray[np.bool_]
 
 
+Kind = TypeVar("Kind", bound=Question)
+
+
 @dataclass(frozen=True)
-class LogKind(ABC):
+class LogKind(ABC, Generic[Kind]):
     """One kind of question, asked of a log.
 
-    field       : the option of `judge` by which the kind is recognised
+    question    : the question, in the log's units
+    own_mean    : whether each arm is decided by its own mean against one number
     pairs       : whether the results of a fixed test set are compared case by case
     differences : whether estimates are differences of means
     """
 
-    field: ClassVar[str]
+    own_mean: ClassVar[bool] = False
     pairs: ClassVar[bool] = False
     differences: ClassVar[bool] = False
 
     options: LogOptions
+    question: Kind
 
     @property
-    @abstractmethod
-    def question(self) -> Threshold | Control | Bars:
-        """The question about each arm, on the rule's scale."""
-
-    @property
-    def bar(self) -> float:
-        """The number that estimates are compared with, in the log's units."""
-        return 0.0
+    def scaled(self) -> Question:
+        """The same question on the rule's scale."""
+        return self.question.rescaled(self.options.scale.start, self.options.scale.length)
 
     @property
     def rule(self) -> str:
@@ -71,7 +72,7 @@ class LogKind(ABC):
         return self.options.identification.name
 
     def scale(self) -> RewardScale:
-        """The rewards' family and range, as this kind judges them."""
+        """The rewards' family and range for this kind of question."""
         return self.options.scale
 
     def other_rewards(self) -> str:
@@ -87,12 +88,13 @@ class LogKind(ABC):
         """The bar in words, for the page and the figure."""
 
     def as_json(self) -> dict[str, Any]:
-        """Fields of the answer that only this kind has."""
-        return {}
+        """The question's fields in the answer."""
+        return self.question.as_json()
 
     def terms(self) -> dict[str, Any]:
         """Fields of a ledger that depend on the kind."""
-        return {"control": None, "rule": replace(self.options, graded=False).identification.name}
+        rule = replace(self.options, graded=False).identification.name
+        return {"control": None, **self.question.as_json(), "rule": rule}
 
     def read(self, source: LogSource, progress: Progress) -> ReadLog:
         """Find the columns, check the filter, and sum up the log."""
@@ -137,27 +139,18 @@ class LogKind(ABC):
         return ()
 
 
-class ThresholdLog(LogKind):
-    """Each arm's mean against a fixed threshold."""
+class ThresholdLog(LogKind[Question]):
+    """Each arm's mean against a fixed bar."""
 
-    field = "threshold"
-
-    @property
-    def question(self) -> Threshold:
-        return Threshold(self.options.problem(1).threshold)
-
-    @property
-    def bar(self) -> float:
-        return float(self.options.threshold or 0.0)
+    own_mean = True
 
     def check(self) -> None:
-        scale, bar = self.options.scale, self.options.threshold
-        check_real(threshold=bar)
-        assert bar is not None
+        scale, bar, name = self.options.scale, self.question.bar, self.question.field
+        check_real(**{name: bar})
         if scale.bounded and not scale.low < bar < scale.high:
             hint = meant_percent(bar) if (scale.low, scale.high) == (0.0, 1.0) else ""
             raise InvalidValue(
-                f"threshold must lie strictly between {scale.low:g} and {scale.high:g} for {scale.words}; got "
+                f"{name} must lie strictly between {scale.low:g} and {scale.high:g} for {scale.words}; got "
                 f"{bar:g}. {hint}Give the rewards' own range as bounded:LOW,HIGH, or nonnegative for rewards of "
                 "0 or more without a ceiling."
             )
@@ -165,7 +158,7 @@ class ThresholdLog(LogKind):
     def described(self) -> str:
         from goodarm.judgement.words import amount
 
-        return f"threshold {amount(self.bar, self.options)}"
+        return f"{self.question.field} {amount(self.question.bar, self.options)}"
 
     def arms(
         self, source: LogSource, read: ReadLog, shares: Shares, progress: Progress
@@ -197,24 +190,11 @@ class ThresholdLog(LogKind):
         return placed(options, sums, decide(look, sums.pulls, totals)), ()
 
 
-class ControlLog(LogKind):
+class ControlLog(LogKind[Control]):
     """Each arm's mean against that of a control, by the totals of both, or case by case on a fixed test set."""
 
-    field = "versus"
     pairs = True
     differences = True
-
-    @property
-    def control(self) -> str:
-        return str(self.options.versus)
-
-    @property
-    def question(self) -> Control:
-        return Control(self.control, self.options.margin / self.options.scale.length)
-
-    @property
-    def bar(self) -> float:
-        return self.options.margin
 
     @property
     def rule(self) -> str:
@@ -225,7 +205,7 @@ class ControlLog(LogKind):
     def scale(self) -> RewardScale:
         """Rewards with a cap are compared as min(reward, cap), which lies in [0, cap].
 
-        The certificate is then about the means of the cut rewards, of the arm and of the control.
+        The certificate then applies to the means of the cut rewards of the arm and the control.
         """
         scale = self.options.scale
         if type(scale.family) is NonNegative and scale.family.cap is not None:
@@ -240,39 +220,39 @@ class ControlLog(LogKind):
         if not options.scale.bounded:
             raise InvalidValue(
                 "a comparison with a control is certified for bounded rewards only. Compare rewards cut at a cap, "
-                "`rewards='nonnegative:CAP'`, or declare the largest reward that is possible, "
+                "`rewards='nonnegative:CAP'`, or declare the largest possible reward, "
                 "`rewards='bounded:0,HIGH'`, or judge against a fixed bar: `threshold=X` in place of `versus`."
             )
-        if not abs(options.margin) < options.scale.length:
+        if not abs(self.question.margin) < options.scale.length:
             raise InvalidValue(
-                f"margin must be less than the rewards' range {options.scale.length:g}; got {options.margin:g}."
+                f"margin must be less than the rewards' range {options.scale.length:g}; got {self.question.margin:g}."
             )
         for name in ("order", "rule", "propensity"):
             if getattr(options, name) is not None:
-                raise InvalidValue(f"`versus` decides from totals by its own test; leave `{name}` out.")
+                raise InvalidValue(f"`versus` uses its own test on totals. Leave `{name}` out.")
         if options.unit is not None and options.per_unit == "ratio":
-            raise InvalidValue("`per_unit='ratio'` needs a threshold; a control is compared by mean, any or sum.")
+            raise InvalidValue("`per_unit='ratio'` needs a threshold; comparisons with a control use mean, any or sum.")
         if options.case is not None and options.score is not None:
-            raise InvalidValue("scores are for arms that are compared with a threshold; leave `score` or `versus` out.")
+            raise InvalidValue("scores require a comparison with a threshold. Leave `score` or `versus` out.")
 
     def described(self) -> str:
         from goodarm.judgement.words import estimate, visible
 
-        return f"against {visible(self.control)}, margin {estimate(self.bar, self.options)}"
+        return f"against {visible(self.question.arm)}, margin {estimate(self.question.margin, self.options)}"
 
     def as_json(self) -> dict[str, Any]:
-        return {"versus": self.control, "margin": self.options.margin}
+        return {"versus": self.question.arm, "margin": self.question.margin}
 
     def terms(self) -> dict[str, Any]:
-        return {"control": self.control, "rule": self.rule}
+        return {**self.question.as_json(), "rule": self.rule}
 
     def read(self, source: LogSource, progress: Progress) -> ReadLog:
         from goodarm.judgement.versus import control_of
 
         read = super().read(source, progress)
-        is_control = control_of(self.control, read.sums[0], source.title)
+        is_control = control_of(self.question.arm, read.sums[0], source.title)
         if is_control.all():
-            raise UnreadableTable(f"{source.title}: there is no arm but the control {self.control!r}.")
+            raise UnreadableTable(f"{source.title}: there is no arm besides the control {self.question.arm!r}.")
         return read._replace(judged=~is_control)
 
     def arms(
@@ -288,7 +268,7 @@ class ControlLog(LogKind):
 
     def of_cells(self, results: Floats, arms: list[str]) -> Floats:
         """(1 + x - x0)/2 of the results of arm and control (`goodarm.rules.identification.paired`)."""
-        halves: Floats = 0.5 * (1.0 + results - results[arms.index(self.control)])
+        halves: Floats = 0.5 * (1.0 + results - results[arms.index(self.question.arm)])
         return halves
 
     def cell_means(self, means: Floats) -> Floats:
@@ -297,9 +277,9 @@ class ControlLog(LogKind):
     def cell_notes(self, results: Floats, arms: list[str]) -> tuple[str, ...]:
         from goodarm.judgement.words import visible
 
-        name, known = visible(self.control), ~np.isnan(results)
-        control = known[arms.index(self.control)]
-        others = np.delete(known, arms.index(self.control), axis=0).any(axis=0)
+        name, known = visible(self.question.arm), ~np.isnan(results)
+        control = known[arms.index(self.question.arm)]
+        others = np.delete(known, arms.index(self.question.arm), axis=0).any(axis=0)
         notes = [f"the mean is the mean difference from {name} over the cases with results of both"]
         if lacking := int((others & ~control).sum()):
             notes.append(
@@ -309,19 +289,11 @@ class ControlLog(LogKind):
         return tuple(notes)
 
 
-class BarsLog(LogKind):
+class BarsLog(LogKind[Bars]):
     """Several metrics, each a column with its bar (`goodarm.judgement.bars`)."""
 
-    field = "bars"
-
-    @property
-    def question(self) -> Bars:
-        bars = self.options.bars
-        assert bars is not None
-        return bars
-
     def other_rewards(self) -> str:
-        return "leave metrics that are not shares out"
+        return "leave out metrics that are not shares"
 
     def check(self) -> None:
         options = self.options
@@ -332,10 +304,11 @@ class BarsLog(LogKind):
         scale = options.scale
         if type(scale.family) is not Bounded or scale.moved or options.per_unit not in ("mean", "any"):
             raise InvalidValue(
-                "several bars need metrics in [0, 1]; leave `rewards` out, and sum up units by mean or any."
+                "several bars need metrics in [0, 1]; leave `rewards` out, and combine the rows of units by mean or "
+                "any."
             )
         if options.criterion is Criterion.FDR:
-            raise InvalidValue("with several bars the criterion is fwer: each arm is decided by itself.")
+            raise InvalidValue("several bars require the criterion fwer, which decides each arm separately.")
         if not (isinstance(options.identification, EvidenceRule) and options.identification.totals is not None):
             raise UnsoundPairing(
                 f"several bars need a rule whose evidence follows from totals, and {options.rule} does not. Leave it "
@@ -345,16 +318,10 @@ class BarsLog(LogKind):
     def described(self) -> str:
         return f"distances from {len(self.question.metrics)} bars"
 
-    def as_json(self) -> dict[str, Any]:
-        return self.question.as_json()
-
-    def terms(self) -> dict[str, Any]:
-        return {**super().terms(), **self.as_json()}
-
     def read(self, source: LogSource, progress: Progress) -> ReadLog:
         from goodarm.judgement.bars import sums_of_all
 
-        return sums_of_all(source, self.options, progress)
+        return sums_of_all(source, self.options, self.question, progress)
 
     def arms(
         self, source: LogSource, read: ReadLog, shares: Shares, progress: Progress
@@ -365,8 +332,11 @@ class BarsLog(LogKind):
             "mean and interval are those of the smallest distance of a metric from its bar, negative where it fails; "
             "rows needed are not estimated with several bars"
         )
-        return decide_bars(self.options, read.sums, shares.offset), (note,)
+        return decide_bars(self.options, self.question, read.sums, shares.offset), (note,)
 
 
-KINDS: tuple[type[LogKind], ...] = (ThresholdLog, ControlLog, BarsLog)
-"""A question has exactly one of their fields."""
+LOGS: dict[type[Question], Callable[[LogOptions, Any], LogKind[Any]]] = {
+    Threshold: ThresholdLog,
+    Control: ControlLog,
+    Bars: BarsLog,
+}

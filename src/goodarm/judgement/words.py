@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from goodarm.arguments import plural
 from goodarm.forecast import Forecast
 from goodarm.judgement.options import LogOptions
-from goodarm.question import Amounts
+from goodarm.question import Amounts, Control, Threshold  # noqa: F401  Control, Threshold: the examples
 from goodarm.rules.identification.gap_mixture import is_certain
 
 INTERVALS = (
@@ -30,7 +30,7 @@ def looks(options: LogOptions) -> str:
 
 
 class Doubt(str):
-    """A note on a sign in the log that a condition of the guarantee may be false.
+    """A note about a sign in the log that a condition of the guarantee may be false.
 
     condition : the condition under which the verdicts are certified
 
@@ -58,7 +58,7 @@ def conditions(options: LogOptions, case: str, arms: int, unit: str | None = Non
     """
     news = "each row is new information: no user, session or machine has several rows. If they do, give `unit=COLUMN`"
     if options.case is not None:
-        news = f"the question is about these {options.cases:,} cases; an arm that lacks some has drawn at random"
+        news = f"the question is about these {options.cases:,} cases; arms that lack some have drawn theirs at random"
     elif unit is not None:
         whole = "and no more rows of it will come"
         if options.window is not None:
@@ -67,7 +67,7 @@ def conditions(options: LogOptions, case: str, arms: int, unit: str | None = Non
     assumed = (options.scale.family.assumption,) if options.scale.family.assumption else ()
     cut = (f"the cap of {options.scale.high:g} was fixed before anyone looked at these rewards",)
     placed = options.order or options.drawn
-    in_time = (f"rows enter the log in the order of {placed}, and every look had all rows of its last one",)
+    in_time = (f"rows enter the log in the order of {placed}, and every look had all rows of its last value",)
     return (
         *assumed,
         *(cut if options.scale.cut else ()),
@@ -76,14 +76,14 @@ def conditions(options: LogOptions, case: str, arms: int, unit: str | None = Non
         *options.question.assumes,
         "no row was left out because of its reward"
         + (", or of the arm that was shown" if options.propensity is not None else ""),
-        "which arm was shown did not depend on the reward being judged; it may depend on the past",
+        "the choice of the arm did not depend on the reward being judged; it may depend on the past",
         *(in_time if placed is not None else ()),
         {
             "fixed": f"the set of arms was fixed in advance: every look had all {arms:,} of them. If arms may come "
             "later, give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
-            "max-arms": f"at most {options.max_arms or 0:,} arms are ever judged, as was said before the first look",
-            "ledger": f"every look used the ledger {options.ledger}, and which arms the first look had did not "
-            "depend on their rewards",
+            "max-arms": f"at most {options.max_arms or 0:,} arms are ever judged, as declared before the first look",
+            "ledger": f"every look used the ledger {options.ledger}, and the arms of the first look were not "
+            "chosen by their rewards",
             "by-appearance": "arms of the same moment were chosen together, and rows enter the log in the order of "
             "their time; any number of arms may come later",
         }[case],
@@ -104,7 +104,7 @@ def figure_words(value: float, unit: str) -> str:
 def amount(value: float, options: LogOptions) -> str:
     """A mean or a bar in words: in percent for rewards in [0, 1], otherwise the number.
 
-    >>> amount(0.02, LogOptions(threshold=0.02))
+    >>> amount(0.02, LogOptions(Threshold(0.02)))
     '2%'
     """
     return figure_words(value, "%" if _are_shares(options) else "")
@@ -113,7 +113,7 @@ def amount(value: float, options: LogOptions) -> str:
 def estimate(value: float, options: LogOptions) -> str:
     """The estimate in words: a mean, or a difference from the control (in percentage points for shares).
 
-    >>> estimate(0.02, LogOptions(threshold=0.02)), estimate(0.02, LogOptions(versus="now"))
+    >>> estimate(0.02, LogOptions(Threshold(0.02))), estimate(0.02, LogOptions(Control("now")))
     ('2%', '2 pp')
     """
     if options.kind.differences and _are_shares(options):
@@ -128,9 +128,9 @@ def _are_shares(options: LogOptions) -> bool:
 def interval(low: float, high: float, options: LogOptions) -> str:
     """Both ends of an interval; a long unit is written once.
 
-    >>> interval(0.01, 0.03, LogOptions(threshold=0.02)), interval(-0.01, 0.03, LogOptions(versus="now"))
+    >>> interval(0.01, 0.03, LogOptions(Threshold(0.02))), interval(-0.01, 0.03, LogOptions(Control("now")))
     ('1% to 3%', '-1 to 3 pp')
-    >>> interval(0.01, math.inf, LogOptions(threshold=0.02)), interval(math.nan, 1.0, LogOptions(threshold=0.02))
+    >>> interval(0.01, math.inf, LogOptions(Threshold(0.02))), interval(math.nan, 1.0, LogOptions(Threshold(0.02)))
     ('1% or more', 'unknown')
     """
     if math.isnan(low) or math.isnan(high) or (low == -math.inf and high == math.inf):
@@ -144,14 +144,9 @@ def interval(low: float, high: float, options: LogOptions) -> str:
 
 
 def amounts_of(options: LogOptions) -> Amounts:
-    """Writes numbers from the rule's scale in the log's units; differences of shares in percentage points."""
-    scale = options.scale
-    if scale.bounded and not scale.moved:
-        return Amounts(lambda mean: amount(mean, options), lambda difference: f"{100.0 * difference:.3g} pp")
-    return Amounts(
-        lambda mean: amount(scale.start + scale.length * mean, options),
-        lambda difference: amount(scale.length * difference, options),
-    )
+    """Writes numbers in the log's units; differences of shares in percentage points."""
+    unit = " pp" if _are_shares(options) else ""
+    return Amounts(lambda mean: amount(mean, options), lambda difference: figure_words(difference, unit))
 
 
 def whole(value: float) -> str:
@@ -164,7 +159,7 @@ def whole(value: float) -> str:
 
 
 def needed(value: float) -> str:
-    """The further rows that an undecided arm needs.
+    """The number of further rows that an undecided arm needs.
 
     >>> needed(61834.0), needed(math.inf), needed(math.nan)
     ('61,834 more', 'too many to tell', 'too many to tell')
@@ -173,7 +168,7 @@ def needed(value: float) -> str:
 
 
 def evidence_words(value: float) -> str:
-    """Evidence with one decimal; unlimited once every case of a test set is told.
+    """Evidence with one decimal, or "certain" if it is unlimited, once every case of a test set is told.
 
     >>> evidence_words(4.382), evidence_words(1e9), evidence_words(math.nan)
     ('4.4', 'certain', 'unknown')
@@ -196,9 +191,9 @@ def sentence(verdict: NDArray[np.int8], forecast: Forecast | None, noun: str, op
     """The answer in words, with the forecast of further rows if there is one.
 
     >>> verdict = np.array([1, -1, 0, 0])
-    >>> sentence(verdict, Forecast(30_000.0, 12_345.0, 91_000.0), "creatives", LogOptions(threshold=0.02))
+    >>> sentence(verdict, Forecast(30_000.0, 12_345.0, 91_000.0), "creatives", LogOptions(Threshold(0.02)))
     '1 of 4 creatives is above 2%, 1 below, 2 undecided; 12,000 to 91,000 more rows would decide half of those'
-    >>> sentence(verdict, None, "creatives", LogOptions(threshold=0.02))
+    >>> sentence(verdict, None, "creatives", LogOptions(Threshold(0.02)))
     '1 of 4 creatives is above 2%, 1 below, 2 undecided'
     """
     good, bad, waiting = (int((verdict == value).sum()) for value in (1, -1, 0))
@@ -236,12 +231,12 @@ def _joins(character: str) -> bool:
 
 
 def shared_budget(arms: int, segments: int, options: LogOptions) -> str:
-    """The use of the error budget, in words."""
+    """The division of the error budget, in words."""
     of = plural(arms, "arm") + (f" in {segments:,} segments" if segments > 1 else "")
     if options.criterion.value == "fdr":
         return (
-            f"delta {options.delta:g} bounds the expected share of wrong ones among all arms called good, and among "
-            f"all called bad, over {of}"
+            f"delta {options.delta:g} bounds the expected share of wrong verdicts among all arms called good, and "
+            f"among all arms called bad, over {of}"
         )
     return f"delta {options.delta:g} bounds the probability that any verdict is wrong; it is shared over {of}"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_real, percentage
+from goodarm.arguments import check_real
 from goodarm.engine.evidence import evidence_for
 from goodarm.engine.live.checks import check_costs
 from goodarm.environments._base import Environment
@@ -27,7 +27,18 @@ from goodarm.planning.players import Campaigns, LivePlayer, Player, Setting, Sim
 from goodarm.planning.under_way import boundary_of
 from goodarm.policies import DEFAULT_POLICY, LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Cases, GradedCases, Problem, Rewards
-from goodarm.question import Bars, BarsGiven, Control, Question, Threshold
+from goodarm.question import (
+    PLAN,
+    Bars,
+    Control,
+    Question,
+    QuestionGiven,
+    Threshold,
+    kind_of,
+    registered,
+    told_of,
+    whole,
+)
 from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.gap_mixture import gap_mixture
 from goodarm.simulation.specification import specify
@@ -35,16 +46,16 @@ from goodarm.simulation.specification import specify
 Floats = NDArray[np.float64]
 
 LIMIT = 1e12
-"""Maximum number of samples of a formula; more counts as never."""
+"""Maximum number of samples in the formulas; larger numbers count as never."""
 SHARES = (0.5, 0.8, 0.9)
 """Shares of decided arms for which the formulas give samples."""
 SAMPLED = 1000
-"""Maximum number of arms that a quick plan simulates in one draw of the means; they stand in for the rest."""
+"""Maximum number of arms that a quick plan simulates in one draw of the means; they represent the rest."""
 SUBSTITUTIONS = 60
 ROUNDS_TO_SIMULATE = 2.5e7
 """Maximum rounds per setting with a threshold, unless the budget is larger: about a minute of one core with `value`."""
 FEWEST_RUNS, MOST_RUNS = 10, 60
-"""Minimum number of campaigns: fewer than ten give no 90% quantile."""
+"""Minimum number of campaigns: a 90% quantile needs at least ten."""
 MANY, LIVE_RUNS, FEW_LIVE_RUNS = 50, 20, 10
 """Number of live campaigns per setting, and the number with more than 50 arms."""
 DEAREST = 1e9
@@ -65,12 +76,12 @@ CONTROL_PULLS = np.exp(np.linspace(0.02, 5.0, 60))
 class PlannedQuestion(ABC):
     """A question about arms with assumed means.
 
-    question    : with made-up ids for its reference arms
+    question    : with placeholder ids for its reference arms
     cases       : number of cases of a fixed test set; None if rewards never run out
     control     : the expected mean of the control, if there is one
-    bar         : the mean that an arm must reach; 0 with several bars, the smallest distance from one
-    bar_words   : the same in a sentence
-    about       : fields of a plan that only this kind has
+    bar         : the mean that an arm must reach; with several bars 0, for the smallest distance from a bar
+    bar_words   : the bar as part of a sentence
+    about       : plan fields specific to this kind
     knowing     : further assumption of the lower bounds, in words
     most_arms   : maximum number of simulated arms; None for the common limit of plans
     doubles     : whether an insufficient budget is simulated a second time, doubled
@@ -86,6 +97,11 @@ class PlannedQuestion(ABC):
     most_arms: ClassVar[int | None] = None
     doubles: ClassVar[bool] = False
 
+    @classmethod
+    def of(cls, kind: type[Question], given: Mapping[str, Any], cases: int | None) -> Self:
+        """The planned question of these arguments."""
+        return cls(kind.of(given), cases)
+
     @property
     def bar(self) -> float:
         return self.question.bar
@@ -97,7 +113,7 @@ class PlannedQuestion(ABC):
 
     @property
     def bars(self) -> list[dict[str, Any]]:
-        """The bar of each metric, where there are several bars."""
+        """The bar of each metric if there are several bars."""
         return []
 
     @property
@@ -133,14 +149,14 @@ class PlannedQuestion(ABC):
         """The given guess at the means."""
         for name, value in (("gap", gap), ("prior", prior)):
             if isinstance(value, Mapping):
-                raise InvalidValue(f"a {name} per metric is for several bars; got {value!r}. Give one {name}.")
+                raise InvalidValue(f"a {name} per metric requires several bars; got {value!r}. Give a single {name}.")
         return guess_means(self.bar, arms, gap=gap, means=means, prior=prior)  # type: ignore[arg-type]  # one value
 
     def around(self) -> PerMetric:
         """A prior around the bar, for plans without a guess."""
         return around(self.bar)
 
-    # What players need to know: `goodarm.planning.players.Planned`
+    # Information for players: `goodarm.planning.players.Planned`
 
     def asked(self, problem: Problem) -> Question:
         """The question in this setting."""
@@ -171,8 +187,8 @@ class PlannedQuestion(ABC):
     def median_bound(self, draws: list[Floats], problem: Problem, prices: Floats | None = None) -> float:
         """The lower bound on the rounds of a campaign: its median over draws of the means; 0 on a fixed test set.
 
-        The bound is for unlimited rewards. Drawing each case at most once needs fewer samples, and we know no bound
-        for it.
+        The bound is for unlimited rewards. Drawing each case at most once needs fewer samples, and no bound for it is
+        known.
 
         prices : cost of a pull of each arm; then the bound is in money
         """
@@ -194,10 +210,10 @@ class PlannedQuestion(ABC):
     def policy(
         self, given: str | Policy, guess: MeansGuess, prices: Prices, last_round: int, seed: int, delta: float
     ) -> Policy:
-        """The policy that campaigns are simulated with."""
+        """The policy of the simulated campaigns."""
 
     def settings(self, guess: MeansGuess, problem: Problem) -> list[Setting]:
-        """The given setting, and looser ones: here, twice the delta."""
+        """The given setting and looser ones; by default one with twice the delta."""
         delta = min(2.0 * problem.delta, 0.5 + 0.5 * problem.delta)
         return [("as asked", problem), (f"delta {delta:g}", replace(problem, delta=delta))]
 
@@ -223,9 +239,7 @@ class PlannedQuestion(ABC):
 
 @dataclass(frozen=True)
 class PlannedThreshold(PlannedQuestion):
-    """Means against a threshold."""
-
-    question: Threshold
+    """Means against one number."""
 
     bar_words: ClassVar[str] = "the threshold"
     doubles: ClassVar[bool] = True
@@ -246,7 +260,7 @@ class PlannedThreshold(PlannedQuestion):
     def check_rewards(self, rewards: Rewards) -> None:
         rewards.check_threshold(self.bar)
 
-    def asked(self, problem: Problem) -> Threshold:
+    def asked(self, problem: Problem) -> Question:
         return Threshold(problem.threshold)
 
     def estimates(self, means: Floats) -> Floats:
@@ -260,7 +274,7 @@ class PlannedThreshold(PlannedQuestion):
             rule = made.identification
             if made.model is not None or not (isinstance(rule, EvidenceRule) and rule.by_totals):
                 raise InvalidValue(
-                    f"a plan with costs per arm needs a rule by totals and no model of the arms; got {made.name}. "
+                    f"a plan with costs per arm needs a rule by totals, without a model of the arms; got {made.name}. "
                     "Use 'value+gap-mixture', or simulate with `goodarm.simulate(..., cost=...)`."
                 )
             return made
@@ -268,7 +282,7 @@ class PlannedThreshold(PlannedQuestion):
         return specify(given, self.environment(guess, self.bar), horizon=horizon, seed=seed, delta=delta).policy
 
     def settings(self, guess: MeansGuess, problem: Problem) -> list[Setting]:
-        """The given setting; twice the delta; a slightly lower and a slightly higher bar with the same means."""
+        """The given setting; twice the delta; and a slightly lower and a slightly higher bar with the same means."""
         xi = problem.threshold
         step = 0.1 * min(xi, 1.0 - xi)
         if guess.gap is not None:
@@ -312,13 +326,22 @@ class PlannedControl(PlannedQuestion):
     """Arms against a control's expected mean plus a margin. The lower bounds assume a known control."""
 
     question: Control
-    control: float = field(kw_only=True)
 
     about: ClassVar[tuple[str, ...]] = ("control", "margin")
     knowing: ClassVar[str] = ", even if it knows the mean of the control"
     most_arms: ClassVar[int | None] = 1000
 
     def __post_init__(self) -> None:
+        if self.cases is not None:
+            raise InvalidValue(
+                f"no plan can be made against a control on {self.cases} cases: how many samples it takes depends on "
+                "how often arm and control differ on the same case. Give a threshold, or leave `cases` out."
+            )
+        if self.control is None:
+            raise InvalidValue(
+                "a plan against a control needs the control's expected mean: give `control=0.3` and `margin=0.01` in "
+                "place of a whole question."
+            )
         check_real(control=self.control)
         if not (0.0 < self.control < 1.0 and 0.0 < self.control + self.question.margin < 1.0):
             raise InvalidValue(
@@ -326,9 +349,21 @@ class PlannedControl(PlannedQuestion):
                 f"control={self.control:g}, margin={self.question.margin:g}."
             )
 
+    @classmethod
+    def of(cls, kind: type[Question], given: Mapping[str, Any], cases: int | None) -> Self:
+        question = Control.of({**given, "control": "control"})
+        question.check_range()
+        return cls(question, cases, given["control"])
+
+    @property
+    def mean(self) -> float:
+        """The expected mean of the control."""
+        assert self.control is not None
+        return self.control
+
     @property
     def bar(self) -> float:
-        return float(f"{self.control + self.question.margin:.12g}")
+        return float(f"{self.mean + self.question.margin:.12g}")
 
     @property
     def margin(self) -> float:
@@ -343,7 +378,7 @@ class PlannedControl(PlannedQuestion):
             raise InvalidValue(f"against a control, rewards lie between 0 and 1; got {rewards}.")
 
     def with_references(self, means: Floats) -> Floats:
-        return np.append(means, self.control)
+        return np.append(means, self.mean)
 
     def policy(
         self, given: str | Policy, guess: MeansGuess, prices: Prices, last_round: int, seed: int, delta: float
@@ -356,7 +391,7 @@ class PlannedControl(PlannedQuestion):
     def spent(self, draws: list[Floats], problem: Problem, prices: Prices, chance: Generator) -> tuple[Floats, Floats]:
         """An arm of mean mu, n samples and variance v, with N samples of the control (variance w), is decided when
             (mu - control - margin)^2 / (2 (v/n + w/N)) >= E.
-        N is common to all arms. The N with the smallest total cost is used, times `BEYOND` for overhead.
+        N is common to all arms. The formula uses the N with the smallest total cost, times `BEYOND` for overhead.
         """
         found = np.array([self._spent(means, problem, prices) for means in draws])
         return found[:, 0], found[:, 1]
@@ -367,7 +402,7 @@ class PlannedControl(PlannedQuestion):
         order = np.argsort(-np.abs(means - self.bar) / np.sqrt(each), kind="stable")
         means, each = means[order], each[order]
         wanted = (means - self.bar) ** 2 / (2.0 * evidence_needed(problem))
-        spread, of_control = means * (1.0 - means), self.control * (1.0 - self.control)
+        spread, of_control = means * (1.0 - means), self.mean * (1.0 - self.mean)
         found = [
             _least(wanted[:many], spread[:many], of_control, each[:many], of_reference) for many in _counts(means.size)
         ]
@@ -378,10 +413,10 @@ class PlannedControl(PlannedQuestion):
 class PlannedBars(PlannedQuestion):
     """Means of several metrics, each against its bar. Simulated metrics are independent of each other.
 
-    Lower bounds: a good arm with means mu_j must be told from arms of which one metric lies on the other side of its
-    bar b_j, so one pull tells at most min_j d(mu_j, b_j). A bad arm must be told from arms that clear every bar, which
-    differ in all metrics F that fail: sum over F of d(mu_j, b_j). Then Lemma 1 of Kaufmann, Cappe and Garivier (2016)
-    as for one bar.
+    Lower bounds: a good arm with means mu_j must be distinguished from arms with one metric on the other side of its
+                  bar b_j, so one pull gives information of at most min_j d(mu_j, b_j). A bad arm must be distinguished
+                  from arms that clear every bar and thus differ in all failing metrics F: sum over F of d(mu_j, b_j).
+                  Lemma 1 of Kaufmann, Cappe and Garivier (2016) then applies as for one bar.
     """
 
     question: Bars
@@ -390,6 +425,13 @@ class PlannedBars(PlannedQuestion):
     knowing: ClassVar[str] = ", if the metrics are independent"
     most_arms: ClassVar[int | None] = 1000
     doubles: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.cases is not None:
+            raise InvalidValue(
+                f"several bars are for rewards that never run out; got cases={self.cases}. Leave `cases` out, or plan "
+                "for one bar."
+            )
 
     @property
     def threshold(self) -> None:
@@ -466,41 +508,31 @@ class PlannedBars(PlannedQuestion):
         return _in_turn(np.where(clears.all(axis=2), own.max(axis=2), bad), each, problem.arms, chance)
 
 
-def planned_question(
-    threshold: float | str | None,
-    control: float | None,
-    margin: float,
-    cases: int | None = None,
-    bars: BarsGiven | None = None,
-) -> PlannedQuestion:
-    """The planned question: a threshold, a control with its expected mean and margin, or several bars."""
-    if bars is not None:
-        if threshold is not None or control is not None or margin:
-            raise InvalidValue("give one of `threshold`, `control` and `bars`: each is a whole question.")
-        if cases is not None:
-            raise InvalidValue(
-                f"several bars are for rewards that never run out; got cases={cases}. Leave `cases` out, or plan for "
-                "one bar."
-            )
-        return PlannedBars(Bars(bars))
-    if control is not None and threshold is not None:
-        raise InvalidValue(
-            "give `threshold`, or `control` with its `margin`, not both: leave `threshold` out to compare arms with "
-            "the control."
-        )
-    if control is not None:
-        if cases is not None:
-            raise InvalidValue(
-                f"no plan can be made against a control on {cases} cases: how many samples it takes depends on how "
-                "often arm and control differ on the same case. Give a threshold, or leave `cases` out."
-            )
-        return PlannedControl(Control("control", margin), control=control)
-    if threshold is None or margin:
-        raise InvalidValue(
-            "give the bar that a good arm's mean reaches, `threshold`, or the mean of a control, `control`, with its "
-            "`margin`, or several `bars`."
-        )
-    return PlannedThreshold(Threshold(percentage(threshold)), cases)
+PLANS: dict[type[Question], type[PlannedQuestion]] = {
+    Threshold: PlannedThreshold,
+    Control: PlannedControl,
+    Bars: PlannedBars,
+}
+
+
+def planned_question(question: QuestionGiven | None = None, cases: int | None = None, **given: Any) -> PlannedQuestion:
+    """The planned question: that of these arguments, or a whole one.
+
+    given : as `goodarm.question.asked`; a control by its expected mean
+
+    >>> planned_question(threshold=0.02).words, planned_question(control=0.3, margin=0.02).words
+    ('threshold 0.02', 'against a control of mean 0.3 by a margin of 0.02')
+    """
+    told = told_of(given)
+    if question is None:
+        kind = kind_of(told, PLAN)
+        return _plan_of(kind).of(kind, told, cases)
+    asked = whole(question, told)
+    return _plan_of(type(asked))(asked, cases)
+
+
+def _plan_of(kind: type[Question]) -> type[PlannedQuestion]:
+    return registered(PLANS, kind, "plan in `goodarm.planning.kinds.PLANS`")
 
 
 def _live_policy(question: Question, given: str | Policy, prices: Prices, problem: Problem) -> Policy:
@@ -523,9 +555,9 @@ def _sampled(draws: list[Floats], prices: Prices, arms: int, chance: Generator) 
 
 
 def _in_turn(own: Floats, prices: Floats, arms: int, chance: Generator) -> tuple[Floats, Floats]:
-    """Samples and money until shares of the arms are decided, the cheapest first, from what each arm takes.
+    """Samples and money until shares of the arms are decided, the cheapest first, from the samples of each arm.
 
-    own : samples of each simulated arm, shape (draws, arms simulated); they stand in for `arms` arms
+    own : samples of each simulated arm, shape (draws, arms simulated); they represent `arms` arms
     """
     draws, simulated = own.shape
     order = np.argsort(own * prices, axis=1, kind="stable")

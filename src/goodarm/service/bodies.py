@@ -100,6 +100,10 @@ FORMS = {
     DIGITS: "the digits of tenths, such as 0379",
 }
 """Patterns in words, for messages."""
+WholeQuestion = Annotated[
+    dict[str, Any],
+    Field(max_length=100, description="in place of the others: the fields of any question, as in a summary"),
+]
 Features = Annotated[list[Number], Field(max_length=1000)]
 Price = Annotated[Number, Field(gt=0.0)]
 MetricName = Annotated[str, Field(max_length=200)]
@@ -138,12 +142,7 @@ class NewCampaign(Body):
     threshold: Number | WrittenNumber | None = Field(None, examples=[0.5], description="the bar; or name a control")
     control: ArmId | None = Field(None, examples=[None], description="the arm that the others are compared with")
     margin: Number | None = Field(None, gt=-1.0, lt=1.0, description="by how much better than the control")
-    question: dict[str, Any] | None = Field(
-        None,
-        examples=[None],
-        max_length=100,
-        description="in place of all three: the fields of any question, as in a summary",
-    )
+    question: WholeQuestion | None = Field(None, examples=[None])
     delta: Delta = 0.05
     policy: str | None = Field(None, max_length=200, examples=["value+gap-mixture"])
     rewards: RewardFamily | None = None
@@ -309,6 +308,7 @@ class PlanWish(Body):
     cases: CaseCount | None = Field(
         None, examples=[None], description="number of cases of a fixed test set; an arm draws each case at most once"
     )
+    question: WholeQuestion | None = Field(None, examples=[None])
 
 
 class NewWebhook(Body):

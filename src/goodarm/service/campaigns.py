@@ -21,7 +21,6 @@ from goodarm.campaign.stores import found_in
 from goodarm.campaign.transfer import export
 from goodarm.errors import UnknownName
 from goodarm.problem import rewards_from_text
-from goodarm.question import from_json
 from goodarm.service import demo, views
 from goodarm.service.beside import Beside, in_thread
 from goodarm.service.bodies import NewCampaign
@@ -185,8 +184,6 @@ class Campaigns:
         given = body.model_dump(exclude_none=True) | ({"key": key} if key else {})
         given["arms"] = [arm if isinstance(arm, str) else arm.model_dump(exclude_none=True) for arm in body.arms]
         try:
-            if "question" in given:
-                given["question"] = from_json(given["question"])
             if "rewards" in given:
                 given["rewards"] = rewards_from_text(given["rewards"])
             await asyncio.to_thread(self._create, given | {"by": request.state.caller.id})

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from goodarm.planning import Remaining
 
 T = TypeVar("T")
-REST = 20.0
-"""Pause between two estimates, as a multiple of the time that the last one took. It limits the load."""
-OUTDATED = 2
-"""An estimate is outdated once the journal has grown by this factor."""
 MOST_CELLS = 2_000_000
 """Maximum number of draws times arms of a forecast, a few seconds of processor time."""
 USUAL_DRAWS = 200
@@ -47,6 +43,12 @@ class Guess(NamedTuple):
     again_at: float
     number: int
     value: Finish | None
+
+
+REST = 20.0
+"""Pause between two estimates, as a multiple of the time that the last one took. It limits the load."""
+OUTDATED = 2
+"""An estimate is outdated once the journal has grown by this factor."""
 
 
 class Hosted(Campaign):

@@ -107,6 +107,7 @@ class Summary(Shown):
     asked: int
     closed: bool = Field(deprecated=True, description="the same as ended")
     created_at: str
+    changed_at: str = Field(description="when the newest entry of the journal was written")
     created_by: str | None = Field(description="the creator, usually the id of a token; null if it was not recorded")
     number: int = Field(description="the number of the journal's newest entry")
     sentence: str = Field(description="the state in words")

@@ -33,7 +33,7 @@ def counts(campaign: Hosted) -> dict[str, Any]:
         **{name: getattr(tally, name) for name in FIGURES},
         "asked": tally.told + tally.pending,
         "closed": tally.ended,
-        "sentence": headline(campaign.terms, tally, more),
+        "sentence": headline(campaign.terms, tally, more, campaign.terms.names),
         "remaining": None if more is None else jsonable(more.median),
         "finish": None if more is None else more.as_json(),
         "bounds": campaign.bounds().as_json(),
@@ -61,6 +61,7 @@ def _summary(campaign: Hosted) -> dict[str, Any]:
     return {
         "name": campaign.name,
         "created_at": at,
+        "changed_at": next((entry["at"] for entry in campaign.history(after=campaign.number - 1)), at),
         "created_by": by,
         **campaign.terms.shown()._asdict(),
         **counts(campaign),

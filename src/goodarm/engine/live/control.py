@@ -31,7 +31,7 @@ of rewards has grown by a sixteenth.
 The sampling rule sees a threshold at the control's present mean plus the margin, and pending pulls as if they had
 returned their arm's mean. Every index depends on the control, so a scan over the stored indices finds the largest. The
 control is pulled instead while it has fewer than share * sqrt(undecided arms) times the chosen arm's pulls. A share of
-1 is the allocation of Dunnett (1955, JASA 50(272)); docs/campaign.md has measurements.
+1 is the allocation of Dunnett (1955, JASA 50(272)); docs/live-verdicts.md has measurements.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from goodarm.forecast import Forecast  # noqa: F401  the example
 from goodarm.planning.kinds import planned_question
 from goodarm.planning.quick import LIMIT, QuickPlan, Spent, quick_plan
 from goodarm.problem import rewards_from_text
+from goodarm.question import arguments_in
 from goodarm.service.bodies import PlanWish
 from goodarm.service.guard import route_of
 from goodarm.service.problems import Refusal, documented
@@ -52,8 +53,7 @@ class Planner:
 def _wanted(wish: PlanWish) -> Callable[[], QuickPlan]:
     given = wish.model_dump(exclude_none=True)
     rewards = rewards_from_text(given.pop("rewards", "bounded"))
-    asked = (given.get("threshold"), given.get("control"), given.get("margin", 0.0), given.get("cases"))
-    planned_question(*asked, given.get("bars"))  # refuse before waiting
+    planned_question(given.get("question"), given.get("cases"), **arguments_in(given))  # refuse before waiting
     return partial(quick_plan, **given, rewards=rewards)
 
 

@@ -1,4 +1,4 @@
-/** One arm: its interval over time, its evidence against the line that decides, the audit of its verdict. */
+/** One arm: its interval over time, its evidence and the deciding line, and the audit of its verdict. */
 import { get, post, url } from "./api.js";
 import { evidenceChart, pathChart } from "./arm_charts.js";
 import { auditOf } from "./audit.js";
@@ -6,7 +6,7 @@ import { learned } from "./bar.js";
 import { showLive } from "./campaign.js";
 import { byId, h, say, term } from "./dom.js";
 import { count, counted, decimal, evidence, fullTime, isCertain, lift, percent, scaleOf, shareWriter } from "./format.js";
-import { nameOf } from "./intervals.js";
+import { nameOf } from "./described.js";
 import { Stream } from "./live.js";
 import { ESTIMATE, EVIDENCE, INTERVAL } from "./meanings.js";
 import { mayWrite } from "./rights.js";
@@ -19,7 +19,7 @@ import { relative } from "./table_row.js";
 /** @typedef {import("./types.js").Change} Change */
 const REFRESH = 1_000;
 
-/** What the arm is, in a few words. @param {ArmDetail} arm @param {Scale} scale @param {number} threshold */
+/** The arm in one sentence. @param {ArmDetail} arm @param {Scale} scale @param {number} threshold */
 function sentence(arm, scale, threshold) {
   const price = (arm.cost ?? 1) === 1 ? "" : ` A sample costs ${decimal(arm.cost)}.`;
   const pending = `${arm.pending ? ` ${counted(arm.pending, "ticket")} pending.` : ""}${price}`;
@@ -56,7 +56,7 @@ function base({ mean, own_mean }, scale) {
 function numbers(arm, scale) {
   const every = Math.max(1, Math.ceil(arm.path.length / 50));
   const points = arm.path.filter((_, i) => i % every === 0 || i === arm.path.length - 1);
-  const head = ["samples", "mean", "low", "high", "evidence for good", "for bad"].map((text) =>
+  const head = ["samples", "mean", "low", "high", `evidence that it is ${scale.kinds.good}`, scale.kinds.bad].map((text) =>
     h("th", { scope: "col" }, text),
   );
   const body = points.map((p) =>
@@ -85,7 +85,7 @@ function numbers(arm, scale) {
   );
 }
 
-/** Where a metric's interval lies. @param {import("./types.js").Metric} metric @param {import("./types.js").Verdict} verdict @returns {[string, string]} class and words */
+/** The position of a metric's interval. @param {import("./types.js").Metric} metric @param {import("./types.js").Verdict} verdict @returns {[string, string]} class and words */
 function stateOf({ bar, low, high, failed }, verdict) {
   if (failed) return ["bad", "▼ fails"];
   if (verdict === "good") return ["good", "▲ clears"];
@@ -136,11 +136,12 @@ class ArmPage {
     this.audit = h("div");
     this.metrics = h("div");
     this.numbers = h("div");
-    // If other arms play a part, only the arm's own mean is known as it was.
+    // If other arms matter, only the history of the arm's own mean is known.
     const { question } = summary;
-    const own = scaleOf({ ...summary, question: { ...question, labels: { ...question.labels, signed: false } } });
+    const own = scaleOf({ ...summary, question: { ...question, labels: { ...question.labels, measured: "Mean", signed: false } } });
+    this.ownAxis = own.axis;
     this.interval = this.scale.compared ? pathChart(null, own) : pathChart(summary.threshold, this.scale);
-    this.evidence = evidenceChart();
+    this.evidence = evidenceChart(this.scale.kinds);
     this.timer = 0;
     const crumb = byId("crumbs").lastElementChild?.querySelector("bdi");
     if (crumb) say(crumb, nameOf(arm)); // the address has the id, people know the label
@@ -158,6 +159,7 @@ class ArmPage {
       h("span", { class: "mean" }, term("mean", ESTIMATE.mean)),
       this.scale.compared ? "" : h("span", { class: "band" }, term("interval", INTERVAL)),
     );
+    const yName = (/** @type {string} */ text) => h("p", { class: "axis-name up" }, text);
     const axisName = () => h("p", { class: "axis-name" }, "samples of this arm");
     const lines = h(
       "p",
@@ -167,9 +169,9 @@ class ArmPage {
       term("what is evidence?", EVIDENCE),
     );
     this.metricsCard = card("Every metric against its bar", this.metrics);
-    this.evidenceCard = card("Evidence, and the line that decides", this.evidence.element, axisName(), lines, this.evidence.note);
+    this.evidenceCard = card("Evidence, and the line that decides", yName("Evidence, a logarithm"), this.evidence.element, axisName(), lines, this.evidence.note);
     const overTime = this.scale.compared ? "Its own mean over time" : "Its interval over time";
-    this.intervalCard = card(overTime, this.interval.element, axisName(), band, this.interval.note);
+    this.intervalCard = card(overTime, yName(this.scale.compared ? this.ownAxis : this.scale.axis), this.interval.element, axisName(), band, this.interval.note);
     this.numbersCard = card("As a table", this.numbers);
     return h(
       "div",
@@ -206,7 +208,7 @@ class ArmPage {
       h(
         "p",
         { class: `verdict big ${arm.verdict}` },
-        `${scale.glyph(arm)} ${scale.word(arm)}`,
+        `${scale.glyph(arm)} ${scale.full(arm)}`,
         arm.state && arm.state !== "active" ? ` · ${arm.state}` : "",
         simulatedBy(summary) ? " · simulated rewards" : "",
       ),
@@ -225,7 +227,7 @@ class ArmPage {
     this.metrics.replaceChildren(metricTable(arm.metrics ?? [], arm.verdict));
     this.audit.replaceChildren(
       ...(arm.audit
-        ? auditOf({ ...arm.audit, verdict: scale.word(arm) }, scale)
+        ? auditOf({ ...arm.audit, verdict: scale.full(arm) }, scale, arm)
         : [
             h(
               "p",

@@ -1,5 +1,5 @@
 /** The two charts of an arm's page. */
-import { axis, axisWidth, chart, colour, level, rem } from "./chart.js";
+import { axis, axisWidth, chart, colour, level, rem, unit } from "./chart.js";
 import { clipped, domain } from "./domain.js";
 import { h, say } from "./dom.js";
 import { count, evidence, short } from "./format.js";
@@ -22,7 +22,33 @@ const line = (ink, width, dash) => ({
   ...(dash ? { dash } : {}),
 });
 
-/** @param {number | null} threshold @param {import("./intervals.js").Scale} scale */
+/** Arrows where the band goes on beyond the chart. @param {import("./chart.js").Plot} u @param {[number, number]} range */
+function paintCuts({ ctx, bbox, data, valToPos }, [bottom, top]) {
+  const size = 4 * unit();
+  ctx.save();
+  ctx.strokeStyle = colour("quiet");
+  ctx.lineWidth = 1.5 * unit();
+  ctx.beginPath();
+  for (const [key, up] of /** @type {const} */ ([[2, true], [1, false]])) {
+    let free = -Infinity;
+    data[0].forEach((pulls, i) => {
+      const end = data[key]?.[i];
+      const x = valToPos(pulls, "x", true);
+      if (typeof end !== "number" || (up ? end <= top : end >= bottom) || x < free) return;
+      free = x + 12 * size;
+      const [tip, way] = up ? [bbox.top + 2 * unit(), 1] : [bbox.top + bbox.height - 2 * unit(), -1];
+      ctx.moveTo(x, tip + 3 * way * size);
+      ctx.lineTo(x, tip);
+      ctx.moveTo(x - size, tip + way * size);
+      ctx.lineTo(x, tip);
+      ctx.lineTo(x + size, tip + way * size);
+    });
+  }
+  ctx.stroke();
+  ctx.restore();
+}
+
+/** @param {number | null} threshold @param {import("./described.js").Scale} scale */
 export function pathChart(threshold, scale) {
   let range = /** @type {[number, number]} */ ([0, 1]);
   const bar = threshold === null ? "" : `; the bar is ${scale.bar(threshold)}`;
@@ -34,7 +60,14 @@ export function pathChart(threshold, scale) {
       axes: [pullsAxis(), axis(scale.tick, { size: () => axisWidth(scale.value, range) })],
       series: [{}, line("band-edge", 1), line("band-edge", 1), line("ink", 2)],
       bands: [{ series: [2, 1], fill: () => colour("band") }],
-      hooks: { draw: threshold === null ? [] : [(u) => level(u, threshold, scale.line)] },
+      hooks: {
+        draw: [
+          (u) => {
+            paintCuts(u, range);
+            if (threshold !== null) level(u, threshold, scale.line);
+          },
+        ],
+      },
     }),
     [[], [], [], []],
   );
@@ -50,7 +83,7 @@ export function pathChart(threshold, scale) {
       range = domain(seen, threshold ?? seen.at(-1)?.mean ?? 0.5, scale.bounded);
       const { above, below, highest, lowest } = clipped(path, range);
       const ends = [above && `up to ${scale.value(highest)}`, below && `down to ${scale.value(lowest)}`];
-      say(beyond, above || below ? `Earlier intervals go on, ${ends.filter(Boolean).join(" and ")}.` : "");
+      say(beyond, above || below ? `↑ Earlier intervals go on, ${ends.filter(Boolean).join(" and ")}.`.replace("↑", above && below ? "↑ ↓" : above ? "↑" : "↓") : "");
       beyond.hidden = !(above || below);
       made.show([path.map((p) => p.pulls), path.map((p) => p.low), path.map((p) => p.high), path.map((p) => p.mean)]);
       const last = path.at(-1);
@@ -66,8 +99,11 @@ export function pathChart(threshold, scale) {
   };
 }
 
-/** Evidence from 0 to a little above what decides; what speaks against an arm may fall without end, and is cut off. */
-export function evidenceChart() {
+/**
+ * Evidence from 0 to slightly above the deciding line. Evidence can fall without limit, so low values are cut off.
+ * @param {{good: string, bad: string}} kinds the words for the two verdicts
+ */
+export function evidenceChart(kinds) {
   let needed = /** @type {number | null} */ (null);
   const floor = () => -(needed ?? 4);
   const below = h("p", { class: "hint", hidden: true });
@@ -107,7 +143,7 @@ export function evidenceChart() {
       const last = path.at(-1);
       const words =
         last &&
-        `Evidence for good ${evidence(last.for_good)}, for bad ${evidence(last.for_bad)}; ${evidence(line)} decides`;
+        `Evidence that it is ${kinds.good} ${evidence(last.for_good)}, ${kinds.bad} ${evidence(last.for_bad)}; ${evidence(line)} decides`;
       made.box.setAttribute("aria-label", words ?? "No samples yet");
     },
     close: made.close,

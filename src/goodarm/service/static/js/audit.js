@@ -1,6 +1,6 @@
-/** The audit of a verdict: everything that it rests on, as the journal has it, in groups and with plainer words. */
+/** The audit of a verdict: the journal's data behind it, in groups and plain words. */
 import { h } from "./dom.js";
-import { count, decimal, fullTime, metricWords } from "./format.js";
+import { count, counted, decimal, fullTime, metricWords, percent, upper } from "./format.js";
 
 /** @typedef {import("./intervals.js").Scale} Scale */
 /** Words and meanings of the entries, in the order in which they are shown. @type {Record<string, Record<string, [string, string]>>} */
@@ -15,10 +15,10 @@ const GROUPS = {
     low: ["interval from", ""],
     high: ["interval to", ""],
     delta: ["allowed error", "The probability that any verdict of the campaign is wrong."],
-    weight: ["share of the allowed error", ""],
-    criterion: ["kind of error", "fwer: any wrong verdict. fdr: the expected share of wrong ones among the good."],
+    weight: ["this arm's part of it", "The allowed error is divided among the arms. A smaller part needs more evidence."],
+    criterion: ["kind of error", ""],
   },
-  "The data": {
+  "The data at that moment": {
     mean: ["mean", ""],
     metrics: ["metrics", "Their means at the verdict, and the bars."],
     total: ["sum of rewards", ""],
@@ -41,11 +41,15 @@ const GROUPS = {
   },
 };
 const REWARDS = new Set(["low", "high", "mean", "interval"]);
+const FOLDED = "Technical details";
+const ERRORS = /** @type {Record<string, string>} */ ({ fwer: "any wrong verdict", fdr: "share of wrong ones among the good" });
 
 /** @param {string} key @param {unknown} value @param {Scale} scale @returns {string} */
 function written(key, value, scale) {
   if (value === null || value === undefined) return "–";
   if (key === "at") return fullTime(typeof value === "number" ? new Date(value * 1000).toISOString() : String(value));
+  if (key === "criterion") return ERRORS[String(value)] ?? String(value);
+  if (typeof value === "number" && (key === "weight" || key === "delta")) return percent(value);
   if (typeof value === "number")
     return REWARDS.has(key) ? scale.value(value) : Number.isInteger(value) ? count(value) : decimal(value);
   if (typeof value === "string") return value;
@@ -59,30 +63,40 @@ function written(key, value, scale) {
   );
 }
 
-/** One group; what no group names belongs to the last. @param {string} title @param {Record<string, unknown>} facts @param {Scale} scale */
+/** One group. @param {string} title @param {[string, unknown][]} facts @param {Scale} scale */
 function group(title, facts, scale) {
-  const known = GROUPS[title] ?? {};
-  const named = new Set(Object.values(GROUPS).flatMap((each) => Object.keys(each)));
-  const rest = title === "Provenance" ? Object.keys(facts).filter((key) => !named.has(key)) : [];
-  const rows = [...Object.keys(known).filter((key) => key in facts), ...rest].map((key) => {
-    const [word, meaning] = known[key] ?? [key.replaceAll("_", " "), ""];
-    return h(
-      "div",
-      {},
-      h("dt", meaning ? { title: meaning } : {}, word),
-      h("dd", {}, h("bdi", {}, written(key, facts[key], scale))),
-    );
+  const rows = facts.map(([key, value]) => {
+    const [word, meaning] = GROUPS[title]?.[key] ?? [key.replaceAll("_", " "), ""];
+    return h("div", {}, h("dt", meaning ? { title: meaning } : {}, word), h("dd", {}, h("bdi", {}, written(key, value, scale))));
   });
   return rows.length ? h("section", {}, h("h3", {}, title), h("dl", { class: "audit" }, ...rows)) : null;
 }
 
-/** @param {Record<string, unknown>} audit @param {Scale} scale @returns {Node[]} */
-export function auditOf(audit, scale) {
+/** What no group names, folded away. @param {Record<string, unknown>} facts @param {Scale} scale */
+function folded(facts, scale) {
+  const named = new Set(Object.values(GROUPS).flatMap((each) => Object.keys(each)));
+  const rest = Object.entries(facts).filter(([key]) => !named.has(key));
+  const list = group("", rest, scale)?.querySelector("dl");
+  return list ? h("details", {}, h("summary", {}, FOLDED), list) : null;
+}
+
+/** Rewards that came after the verdict. @param {unknown} told @param {import("./types.js").Row} arm */
+function since(told, { pulls }) {
+  const more = typeof told === "number" ? pulls - told : 0;
+  const words = `${counted(more, "reward")} came after the verdict. The mean above includes ${more === 1 ? "it" : "them"}, the verdict does not.`;
+  return more > 0 ? h("p", {}, words) : null;
+}
+
+/** @param {Record<string, unknown>} audit @param {Scale} scale @param {import("./types.js").Row} arm as it is now @returns {Node[]} */
+export function auditOf(audit, scale, arm) {
   const { notes, ...facts } = audit;
-  const sentence = (/** @type {unknown} */ note) => String(note).replace(/^./u, (first) => first.toUpperCase()).replace(/[^.]$/, "$&.");
+  const sentence = (/** @type {unknown} */ note) => upper(String(note)).replace(/[^.]$/, "$&.");
   const words = (Array.isArray(notes) ? notes : []).map((note) => h("p", {}, h("bdi", {}, sentence(note))));
   const fact = (/** @type {string} */ key) => written(key, facts[key], scale);
   const how = `The evidence that it is ${fact("verdict")} reached ${fact("evidence")}; ${fact("needed")} was needed.`;
-  const groups = Object.keys(GROUPS).map((title) => group(title, facts, scale));
-  return [h("p", { class: "lead" }, how), ...words, h("div", { class: "audit-groups" }, ...groups)];
+  const groups = Object.entries(GROUPS).map(([title, known]) =>
+    group(title, Object.keys(known).flatMap((key) => (key in facts ? [[key, facts[key]]] : [])), scale),
+  );
+  const parts = [h("p", { class: "lead" }, how), ...words, since(facts.told, arm), h("div", { class: "audit-groups" }, ...groups), folded(facts, scale)];
+  return parts.filter((part) => part !== null);
 }

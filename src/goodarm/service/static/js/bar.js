@@ -1,29 +1,30 @@
-/** The strip of good, undecided and bad arms, and the headline in words; the same in the list and on the page. */
+/** The strip of good, undecided and bad arms, and the headline in words, shared by the list and the page. */
 import { h, s } from "./dom.js";
-import { count, counted, dayOf, decimal, evidence, fullTime, GLYPH, percent, scaleOf } from "./format.js";
+import { count, counted, dayOf, decimal, evidence, fullTime, GLYPH, percent, scaleOf, upper } from "./format.js";
 
 /** @typedef {import("./types.js").Summary} Summary */
 
 /** A text from the metadata; anything else is left out. @param {unknown} value */
 const text = (value) => (typeof value === "string" ? value.trim() : "");
 
-/** What people call the campaign. @param {Summary} of */
+/** The campaign's title. @param {Summary} of */
 export const titleOf = (of) => text(of.metadata?.title) || of.name;
 
-/** What is measured, the bar, the allowed error, since when and by whom. @param {Summary} of */
+/** The measured quantity, the bar, the allowed error, the start, and the creator. @param {Summary} of */
 export function terms(of) {
   const scale = scaleOf(of);
   const measured = text(of.metadata?.measured) || "mean reward";
   const by = text(of.metadata?.by) || text(of.created_by);
   const parts = [
-    `${measured[0]?.toUpperCase()}${measured.slice(1)} of ${counted(of.arms, "arm")}`,
-    scale.compared ? `against ${of.question.references.join(", ")}: ${scale.line}` : scale.line,
+    `${upper(measured)} of ${counted(of.arms, "arm")}`,
+    scale.compared ? `against ${scale.references.join(", ")}: ${scale.line}` : scale.line,
     ...(of.cases ? [`${counted(of.cases, "case")}${(of.repeats ?? 1) > 1 ? `, each ${count(of.repeats ?? 1)} times` : ""}`] : []),
     ...(of.units ? [`one reward per unit: ${of.units.per_unit} of its rows`] : []),
-    `${percent(of.delta)} allowed error`,
   ];
+  const error = h("span", { class: "error" }, ` · ${percent(of.delta)} allowed error`); // on a phone the promise says it
   const since = h("time", { datetime: of.created_at, title: fullTime(of.created_at) }, `since ${dayOf(of.created_at)}`);
-  return h("p", { class: "terms" }, h("bdi", {}, `${parts.join(" · ")} · `), since, by && h("bdi", {}, ` by ${by}`));
+  const origin = h("span", { class: "origin" }, " · ", since, by && h("bdi", {}, ` by ${by}`));
+  return h("p", { class: "terms" }, h("bdi", {}, parts.join(" · ")), error, origin);
 }
 
 /** Good from the left, bad from the right, hatched; undecided between. @param {Summary} of */
@@ -42,8 +43,10 @@ export function strip(of) {
 }
 
 /** @param {Summary} of */
-export const figures = (of) =>
-  `${count(of.good)} of ${count(of.arms)} good, ${count(of.bad)} bad, ${count(of.open)} undecided`;
+export function figures(of) {
+  const { good, bad } = scaleOf(of).kinds;
+  return `${count(of.good)} of ${count(of.arms)} ${good}, ${count(of.bad)} ${bad}, ${count(of.open)} undecided`;
+}
 
 /** "358 of 2,000 above 2%, 671 below, 971 undecided", in colours. @param {Summary} of */
 export function headline(of) {
@@ -62,34 +65,32 @@ export function headline(of) {
   );
 }
 
-/** " undecided", and where arms were withdrawn ", 3 retired". @param {Summary} of */
+/** " undecided", followed by ", 3 retired" if arms were retired. @param {Summary} of */
 const rest = (of) => {
   const retired = of.arms - of.good - of.bad - of.open;
   return retired > 0 ? ` undecided, ${count(retired)} retired` : " undecided";
 };
 
-/** What it took and will take. @param {Summary} of @param {import("./forecast.js").Forecast} forecast */
-export function effort(of, forecast) {
-  const left = clauses(of).slice(1, -1);
-  const said = left.map((clause) => (LEFT.test(clause) && forecast.samples ? `${forecast.samples} to finish` : clause));
+/** What it took, and how it ended or will end. The forecast is elsewhere (`outlook`). @param {Summary} of */
+export function effort(of) {
   const spent = of.budget && !of.tally?.used_up ? [`${decimal(of.spent ?? 0)} of the budget of ${decimal(of.budget)} spent`] : [];
-  return `${[`${counted(of.told, "sample")} so far`, ...spent, ...said].join("; ")}.`;
+  const told = of.told ? `${counted(of.told, "sample")} so far` : "No samples yet";
+  return `${[told, ...spent, ...(isForetold(of) ? [] : clauses(of).slice(1, -1))].join("; ")}.`;
 }
-/** The clauses of the server's sentence; a remark on "below" belongs to the promise. @param {Summary} of */
+
+/** Whether the middle of the server's sentence is a forecast. @param {Summary} of */
+const isForetold = (of) => Boolean(of.finish && of.open && !of.ended && !of.stop_after);
+
+/** The clauses of the server's sentence; a remark on "below" belongs to the guarantee. @param {Summary} of */
 const clauses = (of) => of.sentence.split(/; (?!below is )/);
-const LEFT = / more samples to finish$/; // numbers that are written anew
 
-/**
- * What it took, what it will take, and what is promised. The sentence is the server's: figures; what is left; promise.
- * Only its numbers are written anew, in the reader's locale.
- * @param {Summary} of @param {import("./forecast.js").Forecast} forecast
- */
-export function subline(of, forecast) {
+/** What it took, and what is promised, in the server's words. @param {Summary} of */
+export function subline(of) {
   const promise = clauses(of).at(-1) ?? "";
-  return `${effort(of, forecast)} ${promise[0]?.toUpperCase() ?? ""}${promise.slice(1)}.`;
+  return h("p", { class: "subline" }, effort(of), h("span", { class: "promise" }, ` ${upper(promise)}.`));
 }
 
-/** The bounds that the policy has learned so far; nothing for a policy that learns none. @param {{bounds?: import("./types.js").Bounds}} of */
+/** The bounds that the policy has learned so far; empty for other policies. @param {{bounds?: import("./types.js").Bounds}} of */
 export function learned({ bounds }) {
   if (!bounds?.learned || bounds.beta === null) return [];
   const deciding = bounds.alpha === null ? "" : `, alpha = ${evidence(bounds.alpha)} for deciding`;

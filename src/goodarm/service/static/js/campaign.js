@@ -1,12 +1,13 @@
-/** One campaign: its title, the headline in words, what to do now, every arm against the bar, and the table. */
+/** One campaign: its title, the headline in words, the next step, every arm against the bar, and the table. */
 import { get, post, url } from "./api.js";
 import { headline, learned, strip, subline, terms, titleOf } from "./bar.js";
 import { connect } from "./connect.js";
+import { nameOf } from "./described.js";
 import { domain } from "./domain.js";
 import { announce, byId, h, say, term } from "./dom.js";
 import { Forecast } from "./forecast.js";
 import { count, counted, scaleOf, timeOfDay } from "./format.js";
-import { IntervalChart, nameOf, ranked } from "./intervals.js";
+import { IntervalChart, ranked } from "./intervals.js";
 import { Stream } from "./live.js";
 import { PENDING, UNDECIDED } from "./meanings.js";
 import { WhatNow } from "./now.js";
@@ -29,7 +30,7 @@ const armHref = (name, row) => `#/campaign/${encodeURIComponent(name)}/arm/${enc
 const OLDEST = 1_000; // pending tickets that are looked at
 const narrow = matchMedia("(max-width: 48rem)");
 
-/** "live", or since when what you see is old. @param {import("./live.js").State} state */
+/** "live", or the time of the last update. @param {import("./live.js").State} state */
 export function showLive({ live, since }) {
   const box = byId("live");
   box.className = live ? "live on" : "live off";
@@ -46,7 +47,7 @@ export async function campaignView(name) {
   /** @type {Summary} */
   const summary = await get(url(name));
   const note = h("p", { class: "hint", role: "status" }, `Fetching ${counted(summary.arms, "arm")}…`);
-  const element = h("div", { class: "campaign-page" }, h("div", { class: "words" }, ...words(summary, estimated(summary))), note);
+  const element = h("div", { class: "campaign-page" }, h("div", { class: "words" }, ...words(summary)), note);
   let page = /** @type {CampaignPage | null} */ (null);
   let closed = false;
   rest.then(
@@ -76,12 +77,12 @@ function estimated(summary) {
   return forecast;
 }
 
-/** The title, what is asked, the headline, what it took and will take, and the strip. @param {Summary} summary @param {Forecast} forecast */
-const words = (summary, forecast) => [
+/** The title, what is asked, the headline, what it took, and the strip. @param {Summary} summary */
+const words = (summary) => [
   h("h1", {}, h("bdi", {}, titleOf(summary))),
   terms(summary),
   headline(summary),
-  h("p", { class: "subline" }, subline(summary, forecast)),
+  subline(summary),
   ...learned(summary),
   strip(summary),
 ];
@@ -94,6 +95,7 @@ class CampaignPage {
     this.rows = new Map(rows.map((row) => [row.arm, row]));
     this.scale = scaleOf(summary);
     this.words = h("div", { class: "words" });
+    this.jump = h("button", { type: "button", class: "jump", onclick: () => this.goToNow() });
     this.chart = new IntervalChart(threshold, this.scale, (row) => {
       location.hash = armHref(name, row);
     });
@@ -157,7 +159,7 @@ class CampaignPage {
     this.cards = {
       connect: this.connect,
       chart: first,
-      now: card("", "What now", this.now.element),
+      now: card("now-card", "What now", this.now.element),
       table,
       over: card("", "Verdicts over time", h("div", {}, this.over.element, h("p", { class: "axis-name" }, "samples"))),
       latest: card("", "Latest verdicts", this.latest.element),
@@ -166,7 +168,25 @@ class CampaignPage {
     };
     this.grid = h("div", { class: "grid" });
     this.arrange();
-    return [this.words, this.simulation.element, this.grid];
+    return [this.words, this.jump, this.simulation.element, this.grid];
+  }
+
+  /** On a phone "What now" lies below the table. */
+  goToNow() {
+    const { now } = this.cards ?? {};
+    now?.scrollIntoView();
+    now?.setAttribute("tabindex", "-1");
+    now?.focus({ preventScroll: true });
+  }
+
+  /** Before the first sample there is nothing to draw: the page says how to feed the campaign. */
+  hideEmpty() {
+    const fresh = this.summary.told === 0;
+    const { chart, over, latest, pending } = this.cards ?? {};
+    for (const card of [chart, over, latest]) if (card) card.hidden = fresh;
+    if (pending) pending.hidden = fresh && !this.summary.pending;
+    this.grid?.classList.toggle("fresh", fresh);
+    if (this.connect) this.connect.hidden = !fresh || this.summary.ended || this.simulation.by !== null;
   }
 
   /** On a phone the table comes directly below the headline. */
@@ -214,7 +234,7 @@ class CampaignPage {
     this.timer ||= window.setTimeout(() => this.draw(), REDRAW);
   }
 
-  /** Which tickets are out, and since when. */
+  /** The outstanding tickets and their age. */
   async lookAtWaiting() {
     if (!this.summary.pending) return;
     const found = await get(url(this.summary.name, `/waiting?limit=${OLDEST}`)).catch(() => null);
@@ -246,14 +266,15 @@ class CampaignPage {
         this.cost = performance.now() - started;
       }),
     ); // after uPlot's own
-    this.words.replaceChildren(...words(this.summary, this.forecast));
+    this.words.replaceChildren(...words(this.summary));
     const rows = ranked([...this.rows.values()]);
-    if (this.connect) this.connect.hidden = this.summary.told > 0 || this.summary.ended || this.simulation.by !== null;
+    this.hideEmpty();
     this.chart.show(rows.filter((row) => !this.scale.isReference(row)));
     const control = this.rows.get(this.summary.question.references[0] ?? "");
     if (this.baseline && control)
       say(this.baseline, this.controlWords(control));
     this.now.show(this.summary, rows, this.forecast, this.over.points);
+    say(this.jump, `What now? ${this.now.words.textContent} ↓`);
     this.over.draw();
     this.latest.show(rows);
     this.pending.show(this.summary, rows);
@@ -266,10 +287,9 @@ class CampaignPage {
       );
   }
 
-  /** The control's own mean, and how it is compared on a fixed test set. @param {Row} control */
+  /** The control's own mean, and the comparison on a fixed test set. @param {Row} control */
   controlWords(control) {
-    const id = nameOf(control) === control.arm ? control.arm : `${control.arm}, ${nameOf(control)}`;
-    const words = `◆ Control ${id}: ${this.scale.own(control.own_mean)} after ${counted(control.pulls, "sample")}.`;
+    const words = `◆ Control ${nameOf(control)}: ${this.scale.own(control.own_mean)} after ${counted(control.pulls, "sample")}.`;
     return this.summary.cases ? `${words} A difference compares the cases that both have answered.` : words;
   }
 
@@ -277,7 +297,7 @@ class CampaignPage {
     return domain([...this.rows.values()], this.summary.threshold, this.scale.bounded, true);
   }
 
-  /** Filter and sort anew. */
+  /** Filter and sort again. */
   order() {
     this.ordered = performance.now();
     this.shown = this.selection.of([...this.rows.values()]);

@@ -1,9 +1,9 @@
-/** The list of campaigns, with progress at a glance, and the door for newcomers. */
+/** The list of campaigns with their progress, and an introduction for newcomers. */
 import { get } from "./api.js";
 import { effort, headline, strip, titleOf } from "./bar.js";
 import { h, say } from "./dom.js";
-import { Forecast } from "./forecast.js";
-import { count, counted, fullTime, since } from "./format.js";
+import { Forecast, outlook } from "./forecast.js";
+import { age, count, counted, fullTime, since } from "./format.js";
 import { mayWrite } from "./rights.js";
 import { simulatedBy, startSimulation } from "./simulate.js";
 
@@ -11,14 +11,23 @@ import { simulatedBy, startSimulation } from "./simulate.js";
 const EVERY = 3_000;
 const FEW = 4; // campaigns that need no search
 
-/** The one word that says most about a campaign. @param {Summary} of @returns {[string, string]} class and text */
+const QUIET = 3_600; // seconds without any change after which a running campaign seems to have stopped
+
+/** Seconds since anything happened. @param {Summary} of */
+const quiet = ({ changed_at }) => (changed_at ? (Date.now() - Date.parse(changed_at)) / 1000 : 0);
+
+/**
+ * The state of a campaign: how much it needs somebody, the class of its tag, and its words.
+ * @param {Summary} of @returns {{need: number, kind: string, text: string}}
+ */
 function status(of) {
   const overdue = of.tally?.overdue ?? 0;
-  if (of.ended) return ["", "ended"];
-  if (overdue) return ["late", `${counted(overdue, "ticket")} overdue`];
-  if (!of.open) return ["done", "every arm decided"];
-  if (!of.told) return ["", "no samples yet"];
-  return ["", of.pending ? `running, ${counted(of.pending, "ticket")} pending` : "running"];
+  if (of.ended) return { need: 0, kind: "", text: "ended" };
+  if (overdue) return { need: 3, kind: "late", text: `${counted(overdue, "ticket")} overdue` };
+  if (!of.open) return { need: 2, kind: "done", text: "every arm decided" };
+  if (of.told && quiet(of) > QUIET) return { need: 1, kind: "still", text: `nothing new for ${age(quiet(of), "long")}` };
+  if (!of.told) return { need: 0, kind: "", text: "no samples yet" };
+  return { need: 0, kind: "", text: of.pending ? `running, ${counted(of.pending, "ticket")} pending` : "running" };
 }
 
 /** @param {Summary} of */
@@ -27,22 +36,18 @@ function card(of) {
   const link = h("a", { class: "stretched", href: `#/campaign/${encodeURIComponent(of.name)}` }, h("bdi", {}, title));
   const forecast = new Forecast();
   forecast.note(of);
-  const [kind, text] = status(of);
+  const { need, kind, text } = status(of);
   return h(
     "li",
-    { class: "card campaign" },
-    h(
-      "div",
-      { class: "row" },
-      h("h2", {}, link),
-      h("span", { class: "tags" }, simulatedBy(of) && h("span", { class: "tag simulated" }, "simulated"), h("span", { class: `tag ${kind}` }, text)),
-    ),
+    { class: `card campaign${need ? " needy" : ""}` },
+    h("p", { class: "tags" }, h("span", { class: `tag ${kind}` }, text), simulatedBy(of) && h("span", { class: "tag simulated" }, "simulated")),
+    h("h2", {}, link),
     headline(of),
     strip(of),
     h(
       "p",
       { class: "hint" },
-      effort(of, forecast),
+      [effort(of), outlook(of, forecast)].filter(Boolean).join(" "),
       " ",
       of.created_at &&
         h("time", { datetime: of.created_at, title: fullTime(of.created_at) }, `Started ${since(of.created_at)}.`),
@@ -54,8 +59,8 @@ const collator = new Intl.Collator(undefined, { numeric: true });
 const started = (/** @type {Summary} */ a, /** @type {Summary} */ b) => (b.created_at ?? "").localeCompare(a.created_at ?? "");
 /** @type {Record<string, (a: Summary, b: Summary) => number>} */
 const ORDERS = {
+  "needs attention first": (a, b) => status(b).need - status(a).need || started(a, b),
   "newest first": started,
-  "overdue first": (a, b) => (b.tally?.overdue ?? 0) - (a.tally?.overdue ?? 0) || started(a, b),
   "nearest to the end": (a, b) => a.open / Math.max(a.arms, 1) - b.open / Math.max(b.arms, 1) || started(a, b),
   "most samples": (a, b) => b.told - a.told,
   "by name": (a, b) => collator.compare(titleOf(a), titleOf(b)),

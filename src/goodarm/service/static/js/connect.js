@@ -12,7 +12,7 @@ function programs({ name, question }, guarded) {
   const secret = guarded ? ` \\\n  -H "Authorization: Bearer $GOODARM_TOKEN"` : "";
   const header = guarded ? `, Authorization: "Bearer TOKEN"` : "";
   const curl = (/** @type {string} */ verb, /** @type {string} */ body) =>
-    `curl '${path}/${verb}' -H 'Content-Type: application/json'${secret} -d '${body.replaceAll("'", "\\u0027")}'`;
+    `curl '${path}/${verb}' \\\n  -H 'Content-Type: application/json'${secret} \\\n  -d '${body.replaceAll("'", "\\u0027")}'`;
   return {
     Shell: [
       curl("ask", '{"n": 1}'),

@@ -1,7 +1,7 @@
-/** Create a campaign: paste arms or drop a CSV, see what it will take, start. */
+/** Create a campaign: paste arms or drop a CSV, see the plan, start. */
 import { post } from "./api.js";
 import { doubled, fromCsv, fromLines } from "./csv.js";
-import { h, s, say } from "./dom.js";
+import { h, say } from "./dom.js";
 import { about, counted } from "./format.js";
 import { More } from "./more.js";
 import { complain, field, Question } from "./question.js";
@@ -31,7 +31,7 @@ class CreateForm {
       this.dropped = null;
       oninput();
     };
-    this.text = h("textarea", { rows: "10", spellcheck: "false", placeholder: "One arm per line", oninput: typed });
+    this.text = h("textarea", { rows: "8", spellcheck: "false", placeholder: "One arm per line", oninput: typed });
     const onchange = () => void this.read(this.file.files?.[0]);
     this.file = h("input", { type: "file", accept: ".csv,.txt,text/csv,text/plain", onchange });
     this.found = h("p", { class: "hint", role: "status" });
@@ -56,14 +56,15 @@ class CreateForm {
       h("h1", {}, "New campaign"),
       h(
         "div",
-        { class: "grid pair" },
-        h("section", { class: "card", "aria-label": "Arms" }, this.dropZone()),
-        h("section", { class: "card", "aria-label": "The question" }, ...this.fields()),
+        { class: "form-grid" },
+        h("section", { class: "card", "aria-label": "The arms" }, ...this.names(), this.dropZone()),
+        h("section", { class: "card", "aria-label": "The question" }, ...this.question.fields, this.more.element),
+        h("section", { class: "card outcome", "aria-label": "What it will take" }, h("h2", {}, "What it will take"), this.plan, this.problem, h("div", { class: "go" }, this.start)),
       ),
     );
   }
 
-  fields() {
+  names() {
     return [
       field("name", "Name", this.name, "The title of its page."),
       h(
@@ -72,12 +73,6 @@ class CreateForm {
         field("measured", "What is measured", this.measured, "Shown under the title."),
         field("by", "Started by", this.by, "Shown under the title."),
       ),
-      ...this.question.fields,
-      this.more.element,
-      h("h2", {}, "What it will take"),
-      this.plan,
-      this.problem,
-      this.start,
     ];
   }
 
@@ -128,7 +123,7 @@ class CreateForm {
     this.changed();
   }
 
-  /** What would be sent; null where something is missing. */
+  /** The request body; null if something is missing. */
   wish() {
     const arms = this.arms();
     const asked = this.question.asked(arms);
@@ -155,13 +150,13 @@ class CreateForm {
       this.plan.replaceChildren(hint(this.question.planless));
   }
 
-  /** Which arms are named more than once, in words. */
+  /** A sentence about arms that are named more than once. */
   twice() {
     const twice = [...new Set(doubled(this.arms()))];
     return twice.length ? `More than once: ${twice.slice(0, 3).join(", ")}${twice.length > 3 ? ", …" : ""}.` : "";
   }
 
-  /** Fields that stand in the way, and why. @returns {[HTMLElement, string][]} */
+  /** Invalid fields and the reasons. @returns {[HTMLElement, string][]} */
   problems() {
     const arms = this.arms();
     const few = this.question.against && arms.length === 1 ? "Give the control and at least one arm to compare with it." : "";
@@ -229,26 +224,24 @@ class CreateForm {
   }
 }
 
+/** Means around the bar, in plain words; the law is in the title. @param {string} guess */
+const assumed = (guess) => guess.replace(/means drawn from Beta\([^)]*\)/, "means spread around the bar");
+
 /** @param {Plan} plan @returns {Node[]} */
 function planLines(plan) {
   const steps = /** @type {[string, number | null][]} */ ([
     ["half of the arms", plan.half],
     ["eight in ten", plan.eighty],
     ["nine in ten", plan.ninety],
-    ["all", plan.rounds?.median ?? null],
+    ["all of them", plan.rounds?.median ?? null],
   ])
     .flatMap(([text, pulls]) => (pulls ? [{ text, pulls }] : []))
     .filter(({ pulls }, i, all) => pulls !== all[i + 1]?.pulls); // nine in ten of three arms are all of them
-  const most = Math.max(...steps.map(({ pulls }) => pulls), 1);
-  const rows = steps.map(({ text, pulls }) => {
-    const bar = s("rect", { width: `${(100 * pulls) / most}%`, height: "100%" });
-    const drawing = s("svg", { class: "step", "aria-hidden": "true" }, bar);
-    return h("li", {}, h("span", {}, text), drawing, h("span", {}, about(pulls)));
-  });
+  const rows = steps.map(({ text, pulls }) => h("li", {}, h("strong", {}, about(pulls)), h("span", {}, text)));
   const sentence = `${plan.sentence[0]?.toUpperCase()}${plan.sentence.slice(1)}.`;
   return [
-    h("p", { class: "sentence" }, sentence),
     h("ul", { class: "steps", "aria-label": "Samples until this share of the arms is decided" }, ...rows),
-    hint(plan.guess ? `Assumed: ${plan.guess}.` : ""),
+    h("p", { class: "sentence" }, sentence),
+    h("p", { class: "hint", title: plan.guess ?? "" }, plan.guess ? `Assumed: ${assumed(plan.guess)}.` : ""),
   ];
 }

@@ -1,8 +1,10 @@
-/** Every arm as an interval against the bar, sorted by mean: hovering or arrow keys show which arm it is, dragging zooms. */
-import { axis, axisWidth, chart, fitting, level, rem } from "./chart.js";
-import { clipped, domain } from "./domain.js";
+/** Every arm as an interval against the bar, sorted by mean: hovering or arrow keys name the arm, dragging zooms. */
+import { axis, axisWidth, chart, fitting, level, rem, textWidth } from "./chart.js";
+import { describe, goesOn, nameOf, tipLines } from "./described.js";
+import { domain } from "./domain.js";
 import { h, say } from "./dom.js";
-import { count, counted, isExact, metricWords } from "./format.js";
+import { count, counted, GLYPH } from "./format.js";
+import { Layout } from "./layout.js";
 import { paintIntervals } from "./paint.js";
 
 /** @typedef {import("./types.js").Row} Row */
@@ -10,12 +12,12 @@ import { paintIntervals } from "./paint.js";
 const FEWEST = 5; // arms that a zoom leaves in sight
 const NAMED = 5; // rem per arm from which its name is written under it
 const SHORT = 2; // rem per arm from which names are written if all of them fit
-const MANY = 60; // arms from which the decided ones can be shown alone
+const MANY = 20; // arms from which the decided ones can be shown alone
 const LOST = 0.1; // share of decided arms below which they are shown alone at first
 const collator = new Intl.Collator(undefined, { numeric: true });
 const GROUP = { good: 0, open: 1, bad: 2 };
 
-/** In the order of the chart: good arms, then undecided, then bad ones, each by mean. @param {Row[]} rows */
+/** The chart's order: good arms, then undecided, then bad ones, each by mean. @param {Row[]} rows */
 export const ranked = (rows) =>
   rows.sort(
     (a, b) =>
@@ -23,47 +25,6 @@ export const ranked = (rows) =>
       (b.mean ?? -Infinity) - (a.mean ?? -Infinity) ||
       collator.compare(a.arm, b.arm),
   );
-
-/** @param {Row} row */
-export const nameOf = (row) => row.label || row.arm;
-
-/** The mean and the interval, if there is one. @param {Row} row @param {Scale} scale */
-const between = (row, scale) =>
-  `${scale.value(row.mean)}, ` +
-  (row.low === null
-    ? "no interval"
-    : isExact(row)
-      ? "exact: no case is left"
-      : `between ${scale.value(row.low)} and ${scale.value(row.high)}`);
-
-/** @param {Row} row @param {Scale} scale */
-export function describe(row, scale) {
-  const pending = row.pending ? `, ${counted(row.pending, "ticket")} pending` : "";
-  if (row.mean === null) return `${nameOf(row)}: no samples yet${pending}`;
-  const where = `${scale.labels.estimate} ${between(row, scale)}`;
-  return `${nameOf(row)}: ${scale.word(row)}, ${where}, ${counted(row.pulls, "sample")}${pending}`;
-}
-
-/** @param {Row} row @param {Scale} scale @returns {Node[]} */
-function tipLines(row, scale) {
-  return [
-    h("strong", {}, h("bdi", {}, nameOf(row))),
-    h("span", { class: `verdict ${row.verdict}` }, `${scale.glyph(row)} ${scale.word(row)}`),
-    h("span", {}, row.mean === null ? "no samples yet" : between(row, scale)),
-    ...(row.metrics ?? []).map((metric) => h("span", { class: metric.failed ? "bad" : "" }, h("bdi", {}, metricWords(metric)))),
-    h("span", { class: "hint" }, counted(row.pulls, "sample") + (row.pending ? `, ${count(row.pending)} pending` : "")),
-  ];
-}
-
-/** Which intervals are cut off, and how far they reach. @param {Row[]} rows @param {[number, number]} range @param {Scale} scale */
-function goesOn(rows, range, scale) {
-  const { above, below, highest, lowest } = clipped(rows, range);
-  const parts = [
-    above && `↑ ${counted(above, "interval")} ${above === 1 ? "goes" : "go"} on, up to ${scale.value(highest)}.`,
-    below && `↓ ${counted(below, "interval")} ${below === 1 ? "goes" : "go"} on, down to ${scale.value(lowest)}.`,
-  ];
-  return parts.filter(Boolean).join(" ");
-}
 
 export class IntervalChart {
   /** @param {number} threshold @param {Scale} scale @param {(row: Row) => void} open */
@@ -77,6 +38,8 @@ export class IntervalChart {
     this.asked = false; // whether the reader has said which arms to show
     this.faded = (/** @type {Row} */ _) => false;
     this.range = /** @type {[number, number]} */ ([0, 1]);
+    this.layout = new Layout([], this.range);
+    this.drawn = 1; // every how manieth arm is drawn
     this.zoomed = /** @type {[number, number] | null} */ (null);
     this.at = 0; // the rank pointed at, from 1
     this.dragged = false;
@@ -99,7 +62,9 @@ export class IntervalChart {
       this.made.box,
       this.tip,
     );
-    this.element = h("div", { class: "intervals-box" }, this.slider, this.tools());
+    const title = h("p", { class: "axis-name up" }, scale.axis);
+    const below = h("p", { class: "axis-name" }, "arms, each group from the highest to the lowest mean");
+    this.element = h("div", { class: "intervals-box" }, title, this.slider, below, this.tools());
   }
 
   tools() {
@@ -133,10 +98,11 @@ export class IntervalChart {
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false, dist: 5 } },
       scales: { x: { time: false, range: () => this.span() }, y: { range: () => this.range } },
       axes: [
-        axis((v) => (Number.isInteger(v) && v >= 1 ? count(v) : ""), {
+        axis(count, {
           grid: { show: false },
-          space: (_, __, from, to, wide) => (this.areNamed(wide / (to - from)) ? 0.95 * (wide / (to - from)) : 3.6 * rem()),
-          values: (u, splits) => this.under(u, splits),
+          size: () => Math.round((this.isNamed() ? 1.9 : 2.9) * rem()),
+          splits: (u, _, from, to) => this.under(u, from, to).map(({ at }) => at),
+          values: (u) => this.under(u, ...this.span()).map(({ text }) => text),
         }),
         axis(this.scale.tick, { size: () => axisWidth(this.scale.value, this.range) }),
       ],
@@ -144,7 +110,7 @@ export class IntervalChart {
       hooks: {
         draw: [
           (u) => {
-            paintIntervals(u, this);
+            this.tellDrawn(paintIntervals(u, this));
             level(u, this.threshold, this.scale.line);
           },
         ],
@@ -155,16 +121,47 @@ export class IntervalChart {
     };
   }
 
-  /** What stands under the arms: their names where there is room, otherwise their rank. @param {import("./chart.js").Plot} u @param {number[]} splits */
-  under(u, splits) {
-    const [from, to] = this.span();
+  /**
+   * What is written under the arms: their names where there is room, otherwise how many each group has.
+   * @param {import("./chart.js").Plot} u @param {number} from @param {number} to
+   */
+  under(u, from, to) {
     const room = u.bbox.width / devicePixelRatio / (to - from);
-    const named = this.areNamed(room);
-    return splits.map((at) => {
-      const row = Number.isInteger(at) ? this.rows[at - 1] : undefined;
-      if (!row) return "";
-      return named ? fitting(nameOf(row), 0.92 * room) : count(at);
+    const strip = this.layout.sections.filter(({ kind }) => kind === "few");
+    const main = Math.min(to, this.layout.main + 0.5);
+    if (!this.areNamed(room)) return this.groups(this.layout.sections, from, to, room);
+    const ranks = Array.from({ length: Math.max(0, Math.floor(main) - Math.ceil(from) + 1) }, (_, i) => Math.ceil(from) + i);
+    const names = ranks.map((at) => ({ at, text: this.rows[at - 1] ? fitting(nameOf(/** @type {Row} */ (this.rows[at - 1])), 0.92 * room) : "" }));
+    return [...names, ...this.groups(strip, from, to, room)];
+  }
+
+  /**
+   * How many arms each group in sight has, as far as there is room to say so.
+   * @param {import("./layout.js").Section[]} sections @param {number} from @param {number} to @param {number} room in pixels per arm
+   */
+  groups(sections, from, to, room) {
+    const words = { ...this.scale.kinds, few: "few samples" };
+    let free = -Infinity;
+    return sections.flatMap(({ kind, many, ...ends }) => {
+      const [left, right] = [Math.max(ends.from, from), Math.min(ends.to, to)];
+      if (left >= right) return [];
+      const number = `${GLYPH[kind === "few" ? "open" : kind]} ${count(many)}`;
+      for (const text of [`${number}\n${words[kind]}`, number]) {
+        const half = Math.max(...text.split("\n").map(textWidth)) / 2 + 4;
+        const at = (left + right) / 2;
+        if ((at - from) * room - half < free) continue;
+        free = (at - from) * room + half;
+        return [{ at, text }];
+      }
+      return [];
     });
+  }
+
+  /** Whether arms in sight are named. */
+  isNamed() {
+    const [from, to] = this.span();
+    const wide = this.made.box.clientWidth - 80;
+    return this.areNamed(wide / (to - from));
   }
 
   /** Whether there is room to write the arms' names, or all of them are short. @param {number} room in pixels per arm */
@@ -172,7 +169,14 @@ export class IntervalChart {
     if (room > NAMED * rem()) return true;
     const [from, to] = this.span();
     const fits = (/** @type {Row} */ row) => fitting(nameOf(row), 0.92 * room) === nameOf(row);
-    return room > SHORT * rem() && this.rows.slice(Math.ceil(from) - 1, to).every(fits);
+    return room > SHORT * rem() && this.rows.slice(Math.ceil(from) - 1, Math.min(to, this.layout.main)).every(fits);
+  }
+
+  /** @param {number} every how manieth arm is drawn */
+  tellDrawn(every) {
+    if (every === this.drawn) return;
+    this.drawn = every;
+    this.tellBeyond();
   }
 
   /** @param {import("./chart.js").Plot} u */
@@ -198,14 +202,16 @@ export class IntervalChart {
 
   /** @returns {[number, number]} ranks in sight */
   span() {
-    return this.zoomed ?? [0.5, Math.max(this.rows.length, 1) + 0.5];
+    return this.zoomed ?? [0.5, this.layout.end];
   }
 
   /** @param {number} from @param {number} to */
   zoomTo(from, to) {
-    const most = Math.max(this.rows.length, 1);
-    const wide = Math.min(Math.max(to - from, FEWEST), most);
-    const left = Math.min(Math.max((from + to - wide) / 2, 0.5), most + 0.5 - wide);
+    const { end, main, step } = this.layout;
+    const most = end - 0.5;
+    const least = FEWEST * (from > main + 0.5 ? step : 1);
+    const wide = Math.min(Math.max(to - from, least), most);
+    const left = Math.min(Math.max((from + to - wide) / 2, 0.5), end - wide);
     this.zoomed = wide >= most ? null : /** @type {[number, number]} */ ([left, left + wide]);
     this.refresh();
   }
@@ -213,7 +219,8 @@ export class IntervalChart {
   /** Around the arm pointed at, or the middle. @param {number} factor */
   zoom(factor) {
     const [from, to] = this.span();
-    const centre = this.at >= from && this.at <= to ? this.at : (from + to) / 2;
+    const at = this.layout.place(this.at - 1);
+    const centre = this.at && at >= from && at <= to ? at : (from + to) / 2;
     this.zoomTo(centre - ((to - from) * factor) / 2, centre + ((to - from) * factor) / 2);
   }
 
@@ -222,7 +229,7 @@ export class IntervalChart {
     this.refresh();
   }
 
-  /** Undecided arms leave the chart, or come back. */
+  /** Hide or show undecided arms. */
   onlyDecided() {
     this.decided = !this.decided;
     this.asked = true;
@@ -237,7 +244,7 @@ export class IntervalChart {
   /** @param {import("./chart.js").Plot} u */
   point(u) {
     const left = u.cursor.left ?? -1;
-    if (left >= 0) this.choose(Math.round(u.posToVal(left, "x")));
+    if (left >= 0) this.choose(this.layout.at(u.posToVal(left, "x")) + 1);
     else if (document.activeElement !== this.slider) this.hideTip();
   }
 
@@ -251,7 +258,7 @@ export class IntervalChart {
     this.slider.setAttribute("aria-valuetext", `${count(this.at)}: ${describe(row, this.scale)}`);
     this.tip.replaceChildren(...tipLines(row, this.scale));
     this.tip.hidden = false;
-    const x = u.valToPos(this.at, "x") + u.bbox.left / devicePixelRatio;
+    const x = u.valToPos(this.layout.place(this.at - 1), "x") + u.bbox.left / devicePixelRatio;
     const [wide, room] = [this.tip.offsetWidth, this.slider.clientWidth];
     const left = x + 14 + wide > room ? x - wide - 14 : x + 14;
     this.tip.style.transform = `translate(${Math.max(Math.min(left, room - wide), 0)}px, 8px)`;
@@ -288,21 +295,42 @@ export class IntervalChart {
   move(by) {
     const to = Math.min(Math.max(this.at + by, 1), this.rows.length);
     const [from, until] = this.span();
-    if (to < from || to > until) this.zoomTo(to - (until - from) / 2, to + (until - from) / 2);
+    const place = this.layout.place(to - 1);
+    if (place < from || place > until) this.zoomTo(place - (until - from) / 2, place + (until - from) / 2);
     this.choose(to);
     const u = this.made.plot();
-    u?.setCursor({ left: u.valToPos(to, "x"), top: 10 }, false);
+    u?.setCursor({ left: u.valToPos(place, "x"), top: 10 }, false);
+  }
+
+  /** Arms in sight. */
+  seen() {
+    if (!this.zoomed) return this.rows;
+    const [from, to] = this.zoomed;
+    return this.rows.filter((_, i) => this.layout.place(i) >= from - 0.5 && this.layout.place(i) <= to + 0.5);
   }
 
   refresh() {
     if (this.all) this.all.hidden = !this.zoomed;
-    const [from, to] = this.span();
-    const seen = this.zoomed ? this.rows.slice(Math.max(0, Math.floor(from) - 1), Math.ceil(to)) : this.rows;
-    this.range = domain(seen, this.threshold, this.scale.bounded);
+    this.range = domain(this.seen(), this.threshold, this.scale.bounded);
+    this.tellBeyond();
+    const { layout } = this;
+    this.made.show([this.rows.map((_, i) => layout.place(i)), this.rows.map((row) => row.mean)]);
+  }
+
+  /** What the chart leaves out, in a line. */
+  tellBeyond() {
+    if (!this.beyond) return;
     const hidden = this.every.length - this.rows.length;
-    const left = hidden ? `${counted(hidden, "undecided arm")} not shown. ` : "";
-    if (this.beyond) say(this.beyond, left + goesOn(seen, this.range, this.scale));
-    this.made.show([this.rows.map((_, i) => i + 1), this.rows.map((row) => row.mean)]);
+    const few = this.rows.length - this.layout.main;
+    const strip = new Set(this.rows.slice(this.layout.main));
+    const own = few ? this.seen().filter((row) => !strip.has(row)) : this.seen();
+    const parts = [
+      hidden && `${counted(hidden, "undecided arm")} not shown.`,
+      few && `${counted(few, "arm")} ${few === 1 ? "has" : "have"} too few samples for an interval on this scale.`,
+      goesOn(own, this.range, this.scale),
+      this.drawn > 1 && `One arm in ${count(this.drawn)} is drawn.`,
+    ];
+    say(this.beyond, parts.filter(Boolean).join(" "));
   }
 
   /** @param {Row[]} every arm, in the order of the chart */
@@ -315,15 +343,16 @@ export class IntervalChart {
     if (this.alone) this.alone.hidden = !some;
     this.alone?.setAttribute("aria-pressed", String(this.decided));
     this.every = every;
-    const rows = this.decided ? every.filter(isDecided) : every;
-    this.rows = rows;
+    const shown = this.decided ? every.filter(isDecided) : every;
+    this.layout = new Layout(shown, domain(shown, this.threshold, this.scale.bounded));
+    const rows = (this.rows = this.layout.rows);
     this.slider.setAttribute("aria-valuemax", String(Math.max(rows.length, 1)));
     const first = rows[0];
     if (!this.at && first) this.slider.setAttribute("aria-valuetext", `1: ${describe(first, this.scale)}`);
     this.refresh();
   }
 
-  /** Arms that the search leaves out turn pale. @param {(row: Row) => boolean} faded */
+  /** Arms outside the search turn pale. @param {(row: Row) => boolean} faded */
   fade(faded) {
     this.faded = faded;
     this.made.plot()?.redraw(false);

@@ -1,8 +1,9 @@
 /** "What now": take the good arms, keep running, or end. */
 import { url } from "./api.js";
 import { copyButton, h, say } from "./dom.js";
-import { about, count, counted } from "./format.js";
-import { nameOf } from "./intervals.js";
+import { outlook } from "./forecast.js";
+import { count, counted, upper } from "./format.js";
+import { nameOf } from "./described.js";
 import { mayWrite } from "./rights.js";
 
 /** @typedef {import("./types.js").Row} Row */
@@ -34,8 +35,7 @@ export class WhatNow {
   show(summary, ranked, forecast, points) {
     this.good = ranked.filter((row) => row.verdict === "good" && !this.scale.isReference(row));
     const many = this.good.length;
-    const { good } = this.scale.kinds;
-    say(this.words, many ? `Use the ${many === 1 ? "arm" : `${count(many)} arms`} ${this.scale.above}.` : `No arm is certain to be ${good}${summary.open && !summary.ended ? " yet" : ""}.`);
+    say(this.words, many ? `Use the ${many === 1 ? "arm" : `${count(many)} arms`} ${this.scale.above}.` : `No arm is certain to be ${this.scale.above}${summary.open && !summary.ended ? " yet" : ""}.`);
     say(this.late, overdue(summary));
     const key = this.good.slice(0, NAMED).map((row) => row.arm).join("\n");
     if (this.list.dataset.key !== key) {
@@ -61,34 +61,29 @@ export class WhatNow {
   }
 }
 
-/** What overdue tickets ask for; empty without any. @param {Summary} of */
+/** Advice about overdue tickets; empty without any. @param {Summary} of */
 function overdue({ tally, ended }) {
   const many = tally?.overdue ?? 0;
   if (!many || ended) return "";
   return many === 1 ? "1 ticket is overdue: tell its reward or void it." : `${count(many)} tickets are overdue: tell their rewards or void them.`;
 }
 
-/** Whether it pays to go on. @param {Summary} of @param {string} above @param {import("./forecast.js").Forecast} forecast @param {import("./types.js").ProgressPoint[]} points */
+/** Advice on whether to continue. @param {Summary} of @param {string} above @param {import("./forecast.js").Forecast} forecast @param {import("./types.js").ProgressPoint[]} points */
 function keepRunning(of, above, forecast, points) {
   if (of.ended) return `The campaign has ended${of.open ? `; ${counted(of.open, "arm")} ${of.open === 1 ? "stays" : "stay"} undecided` : ""}.`;
   if (!of.open) return "Every arm is decided: nothing is left to sample.";
-  if (!of.told) return "Nothing has been sampled yet. A program like the one above asks for samples and tells their rewards.";
+  if (!of.told) return `Nothing has been sampled yet. Run the program that asks for samples and tells their rewards. ${outlook(of, forecast)}`;
   if (of.stop_after) return `Keep running to find ${counted(of.stop_after - of.good, "more arm")} ${above}. Then the campaign ends.`;
-  const when = forecast.when(points);
-  if (forecast.near && forecast.samples)
-    return `${count(of.open - forecast.near)} of the ${counted(of.open, "undecided arm")} need ${forecast.samples}${when ? `, ${when}` : ""}; the other ${forecast.near === 1 ? "one" : count(forecast.near)} may lie close to the bar.`;
-  const waits = waiting(of);
-  if (waits) return `Keep running to find more arms ${above}. ${waits}`;
-  const needs = forecast.samples ? ` that takes ${forecast.samples}${when ? `, ${when}` : ""}` : " each gets its verdict the moment it is certain";
-  return `Keep running to decide the ${counted(of.open, "undecided arm")}:${needs}.`;
+  const left = outlook(of, forecast, points);
+  if (of.finish?.waiting) return `Keep running to find more arms ${above}. ${left} ${sooner(of)}`;
+  const which = `Keep running to decide the ${counted(of.open, "undecided arm")}`;
+  if (left) return `${which}. ${left}`;
+  const { no_forecast } = of.question;
+  return no_forecast ? `${which}. ${upper(no_forecast)}` : `${which}: each gets its verdict the moment it is certain.`;
 }
 
-/** Undecided arms that look bad and wait, and the samples that would decide them; empty if none does. @param {Summary} of */
-function waiting({ open, finish }) {
-  const many = finish?.waiting ?? 0;
-  if (!many) return "";
-  const rest = open - many;
-  const others = rest > 0 ? ` How long the other ${rest === 1 ? "one takes" : `${count(rest)} take`} is uncertain.` : "";
-  const samples = finish?.waiting_samples ? `: about ${about(finish.waiting_samples)} samples would decide ${many === 1 ? "it" : "them"}` : "";
-  return `${counted(many, "arm")} that ${many === 1 ? "looks" : "look"} worse ${many === 1 ? "waits" : "wait"}${samples}.${others}`;
+/** How to decide arms that wait. On a fixed test set and with units, rewards need tickets. @param {Summary} of */
+function sooner({ cases, units }) {
+  const fresh = "start a new campaign with \u201cAlso decide bad arms early\u201d";
+  return `To decide them sooner, ${cases || units ? "" : "sample them yourself, or "}${fresh}.`;
 }

@@ -1,19 +1,23 @@
 /**
- * Intervals on a canvas. Good is solid, bad is hatched, undecided is pale: colour is never the only cue. Where many
- * undecided arms share a few pixels, bands show how their intervals are spread. Arrows mark intervals that go on.
+ * Intervals on a canvas. Good is solid, bad is hatched, undecided is pale: colour is never the only cue. Where arms share
+ * a few pixels, every so manieth is drawn. A bar with a point goes on. Arms with few samples are a strip at the end.
  */
 import { colour, font, rem, unit } from "./chart.js";
+import { isWide } from "./layout.js";
 
 /** @typedef {import("./types.js").Row} Row */
 /** @typedef {import("./chart.js").Plot} Plot */
-/** @typedef {{rows: Row[], faded: (row: Row) => boolean, range: [number, number], scale: import("./intervals.js").Scale}} Scene */
+/** @typedef {{rows: Row[], layout: import("./layout.js").Layout, faded: (row: Row) => boolean, range: [number, number], scale: import("./intervals.js").Scale}} Scene */
 const WIDEST = 20;
-const DENSE = 3; // pixels per arm up to which arms share bars
-const BAND = 6; // pixels of a column of a band
-const SPARSE = 20; // sizes of an arrow between two of them, where arms share bars
+const DENSE = 4; // pixels per arm below which not every arm is drawn
+const APART = 6; // pixels between two of those that are
+const POINT = 7; // pixels of the point of a bar that goes on
+const THIN = 3; // pixels of an interval that says next to nothing
+const PALE = 0.18; // ink of arms that the search leaves out
 const TALL = 0.3; // share of the chart's height from which an undecided arm turns paler: the widest interval says least
 const PALEST = 0.4; // ink of the tallest interval
-const WASH = 0.2; // ink of the tallest band: thousands of arms of which nothing is known yet
+const CELL = 4; // pixels of a bar of the strip's distribution
+const DOTS = 3; // pixels per arm from which the strip shows each mean
 const ORDER = /** @type {const} */ (["open", "bad", "good"]);
 
 /** @param {CanvasRenderingContext2D} ctx @param {string} ink @param {string} ground */
@@ -66,7 +70,7 @@ function triangle(ctx, x, y, r, up) {
 /** @typedef {(value: number) => number} Place */
 /** @typedef {{x: Place, y: Place, step: number, first: number, last: number}} Frame */
 
-/** Where things lie, and which ranks are in sight. @param {Plot} u @param {number} many @returns {Frame} */
+/** Positions and visible ranks. @param {Plot} u @param {number} many @returns {Frame} */
 function frame(u, many) {
   const [x0, y0] = [u.valToPos(0, "x", true), u.valToPos(0, "y", true)];
   const [step, slope] = [u.valToPos(1, "x", true) - x0, u.valToPos(1, "y", true) - y0];
@@ -75,106 +79,143 @@ function frame(u, many) {
   return { x: (rank) => x0 + step * rank, y: (value) => y0 + slope * value, step, first, last };
 }
 
-/** @param {Plot} u @param {Scene} scene */
-export function paintIntervals(u, { rows, faded, range, scale }) {
+/** @param {Plot} u @param {Scene} scene @returns {number} every how manieth arm is drawn */
+export function paintIntervals(u, { rows, layout, faded, range, scale }) {
   const { ctx, bbox } = u;
-  const at = frame(u, rows.length);
+  const at = frame(u, layout.main);
   const fills = inks(ctx);
   const pale = rows.map(faded);
+  const every = at.step < DENSE * unit() ? Math.ceil((APART * unit()) / at.step) : 1;
+  const drawn = everyOf(rows, at, every);
   ctx.save();
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
+  paintEdges(u, at, layout);
   for (const isPale of [true, false])
     for (const verdict of ORDER) {
       ctx.fillStyle = fills[verdict];
-      const strength = isPale ? 0.18 : 1;
-      ctx.globalAlpha = strength;
-      const chosen = (/** @type {Row} */ row, /** @type {number} */ i) => row.verdict === verdict && pale[i] === isPale;
-      if (verdict === "open" && at.step <= DENSE * unit()) paintBands(ctx, at, rows, chosen, strength, bbox.height);
-      else paintBars(ctx, at, rows, chosen, verdict === "open" ? strength : 0, bbox.height);
+      const chosen = drawn.filter((i) => rows[i]?.verdict === verdict && pale[i] === isPale);
+      paintBars(u, at, rows, chosen, { step: at.step * every, strength: isPale ? PALE : 1, fades: verdict === "open", range });
     }
   ctx.globalAlpha = 1;
   if (at.step > 7 * unit()) paintMarks(ctx, at, rows);
   else paintMeans(ctx, at, rows);
-  paintArrows(u, at, rows, range, scale);
+  paintEnds(u, at, rows, range, scale);
+  paintStrip(u, at, rows, layout, pale);
   ctx.restore();
+  return every;
 }
 
-/** How strong to paint an undecided interval. @param {number} height @param {number} tall of the chart @param {number} least */
+/** Every so manieth arm of each verdict. @param {Row[]} rows @param {Frame} at @param {number} every */
+function everyOf(rows, { first, last }, every) {
+  const found = [];
+  let [before, seen] = ["", 0];
+  for (let i = 0; i < last; i++) {
+    const { verdict } = /** @type {Row} */ (rows[i]);
+    if (verdict !== before) [before, seen] = [verdict, 0];
+    if (i >= first && seen % every === every >> 1) found.push(i);
+    seen += 1;
+  }
+  return found;
+}
+
+/** Lines between the groups of arms. @param {Plot} u @param {Frame} at @param {import("./layout.js").Layout} layout */
+function paintEdges({ ctx, bbox }, { x }, { sections }) {
+  ctx.strokeStyle = colour("line");
+  ctx.lineWidth = unit();
+  ctx.setLineDash([4 * unit(), 3 * unit()]);
+  ctx.beginPath();
+  for (const { from, kind } of sections.slice(1)) {
+    if (kind === "few") continue;
+    ctx.moveTo(x(from), bbox.top);
+    ctx.lineTo(x(from), bbox.top + bbox.height);
+  }
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+/** Opacity of an undecided interval. @param {number} height @param {number} tall of the chart @param {number} least */
 const ink = (height, tall, least) => Math.max(least, Math.min(1, (TALL * tall) / Math.max(height, 1)));
 
 /**
- * Arms that share a column of pixels become one bar, from the lowest end to the highest.
- * @param {CanvasRenderingContext2D} ctx @param {Frame} at @param {Row[]} rows
- * @param {(row: Row, i: number) => boolean} chosen @param {number} pale strength of bars that pale with their height; 0: none do
- * @param {number} tall height of the chart
+ * One bar per arm. Those that go on beyond the scale end in a point.
+ * @param {Plot} u @param {Frame} at @param {Row[]} rows @param {number[]} chosen
+ * @param {{step: number, strength: number, fades: boolean, range: [number, number]}} how fades: the taller, the paler
  */
-function paintBars(ctx, { x, y, step, first, last }, rows, chosen, pale, tall) {
-  const dense = step <= DENSE;
-  const bar = dense ? step : Math.min(step * 0.6, WIDEST * unit());
-  let [from, wide, top, bottom] = [NaN, 0, 0, 0];
-  const flush = () => {
-    if (pale) ctx.globalAlpha = pale * ink(bottom - top, tall, PALEST);
-    if (wide) ctx.fillRect(from, top, wide, Math.max(bottom - top, 1));
-  };
-  for (let i = first; i < last; i++) {
+function paintBars({ ctx, bbox }, { x, y }, rows, chosen, { step, strength, fades, range }) {
+  const [ceiling, floor] = [bbox.top, bbox.top + bbox.height];
+  for (const i of chosen) {
     const row = rows[i];
-    if (!row || row.mean === null || row.low === null || row.high === null || !chosen(row, i)) continue;
-    const exact = x(i + 1) - bar / 2;
-    const left = dense ? Math.floor(exact) : exact;
-    if (left !== from) {
-      flush();
-      [from, wide] = [left, dense ? Math.max(1, Math.floor(exact + bar) - left) : bar];
-      [top, bottom] = [y(row.high), y(row.low)];
-    } else [top, bottom] = [Math.min(top, y(row.high)), Math.max(bottom, y(row.low))];
+    if (!row || row.mean === null || row.low === null || row.high === null) continue;
+    const wide = isWide(row, range) ? Math.min(THIN * unit(), 0.6 * step) : Math.min(step * 0.6, WIDEST * unit());
+    const [top, bottom] = [y(row.high), y(row.low)];
+    const [up, down] = [row.high > range[1], row.low < range[0]];
+    ctx.globalAlpha = strength * (fades ? ink(bottom - top, bbox.height, PALEST) : 1);
+    const point = Math.min(POINT * unit(), 0.8 * wide + 2 * unit());
+    const [left, right, middle] = [x(i + 1) - wide / 2, x(i + 1) + wide / 2, x(i + 1)];
+    const [high, low] = [up ? ceiling + point : top, down ? floor - point : Math.max(bottom, top + 1)];
+    ctx.beginPath();
+    ctx.moveTo(left, high);
+    if (up) ctx.lineTo(middle, ceiling);
+    ctx.lineTo(right, high);
+    ctx.lineTo(right, low);
+    if (down) ctx.lineTo(middle, floor);
+    ctx.lineTo(left, low);
+    ctx.closePath();
+    ctx.fill();
   }
-  flush();
 }
 
 /**
- * How the intervals of neighbouring arms are spread: pale from the 10% to the 90% point of their ends, stronger between
- * the medians.
- * @param {CanvasRenderingContext2D} ctx @param {Frame} at @param {Row[]} rows
- * @param {(row: Row, i: number) => boolean} chosen @param {number} strength @param {number} tall height of the chart
+ * Arms with few samples: their means only, as points, or as a distribution where there are too many of them.
+ * @param {Plot} u @param {Frame} at @param {Row[]} rows @param {import("./layout.js").Layout} layout @param {boolean[]} pale
  */
-function paintBands(ctx, { x, y, step, first, last }, rows, chosen, strength, tall) {
-  const many = Math.max(1, Math.round((BAND * unit()) / step));
-  const at = (/** @type {number[]} */ sorted, /** @type {number} */ share) =>
-    y(sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
-  for (let i = first; i < last; i += many) {
-    const [lows, highs] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
-    let [from, to] = [Infinity, -Infinity];
-    for (let j = i; j < Math.min(i + many, last); j++) {
-      const row = rows[j];
-      if (!row || row.mean === null || row.low === null || row.high === null || !chosen(row, j)) continue;
-      lows.push(row.low);
-      highs.push(row.high);
-      [from, to] = [Math.min(from, j), j];
+function paintStrip({ ctx, bbox }, { x, y, step }, rows, layout, pale) {
+  if (layout.main === rows.length) return;
+  const [left, right] = [x(layout.start), x(layout.end)];
+  ctx.fillStyle = colour("band");
+  ctx.globalAlpha = 0.5;
+  ctx.fillRect(left, bbox.top, right - left, bbox.height);
+  ctx.fillStyle = colour("open");
+  if (layout.step * step >= DOTS * unit()) {
+    for (let i = layout.main; i < rows.length; i++) {
+      const mean = rows[i]?.mean;
+      if (mean === null || mean === undefined) continue;
+      ctx.globalAlpha = pale[i] ? PALE : 0.7;
+      ctx.beginPath();
+      ctx.arc(x(layout.place(i)), y(mean), 2.4 * unit(), 0, 7);
+      ctx.fill();
     }
-    if (!lows.length) continue;
-    lows.sort((a, b) => a - b);
-    highs.sort((a, b) => a - b);
-    const left = Math.floor(x(from + 0.5));
-    const wide = Math.max(1, Math.floor(x(to + 1.5)) - left);
-    for (const [outer, alpha] of /** @type {const} */ ([
-      [0.1, 0.45],
-      [0.5, 0.75],
-    ])) {
-      const [top, bottom] = [at(highs, 1 - outer), at(lows, outer)];
-      ctx.globalAlpha = strength * alpha * ink(bottom - top, tall, WASH);
-      ctx.fillRect(left, top, wide, Math.max(bottom - top, 1));
+  } else {
+    const size = CELL * unit();
+    const many = Math.ceil(bbox.height / size);
+    /** @type {Record<"all" | "bright", number[]>} */
+    const counts = { all: Array(many).fill(0), bright: Array(many).fill(0) };
+    for (let i = layout.main; i < rows.length; i++) {
+      const mean = rows[i]?.mean;
+      const cell = typeof mean === "number" ? Math.floor((y(mean) - bbox.top) / size) : -1;
+      if (cell < 0 || cell >= many) continue;
+      counts.all[cell] = (counts.all[cell] ?? 0) + 1;
+      if (!pale[i]) counts.bright[cell] = (counts.bright[cell] ?? 0) + 1;
+    }
+    const most = Math.max(...counts.all, 1);
+    for (const [kind, alpha] of /** @type {const} */ ([["all", 0.25], ["bright", 0.7]])) {
+      ctx.globalAlpha = alpha;
+      counts[kind].forEach((number, cell) => {
+        if (number) ctx.fillRect(left, bbox.top + cell * size, Math.max(((right - left) * 0.95 * number) / most, unit()), size - unit());
+      });
     }
   }
-  ctx.globalAlpha = strength;
+  ctx.globalAlpha = 1;
 }
 
 /** @param {CanvasRenderingContext2D} ctx @param {Frame} at @param {Row[]} rows */
 function paintMarks(ctx, { x, y, step, first, last }, rows) {
-  const size = Math.min(6 * unit(), step / 2.2);
+  const size = Math.min(6 * unit(), 0.32 * step);
   const fills = { good: colour("good"), open: colour("open"), bad: colour("bad") };
   ctx.strokeStyle = colour("card");
-  ctx.lineWidth = 2.2 * unit();
+  ctx.lineWidth = Math.min(2.2 * unit(), 0.35 * size);
   for (let i = first; i < last; i++) {
     const row = rows[i];
     if (!row || row.mean === null) continue;
@@ -207,53 +248,22 @@ function paintMeans(ctx, { x, y, step, first, last }, rows) {
 }
 
 /**
- * An arrow with a stem, which can't be taken for the triangle of a verdict.
- * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} r @param {1 | -1} up
- */
-function arrow(ctx, x, y, r, up) {
-  ctx.beginPath();
-  ctx.moveTo(x - r, y);
-  ctx.lineTo(x, y + up * r);
-  ctx.lineTo(x + r, y);
-  ctx.moveTo(x, y + up * r);
-  ctx.lineTo(x, y - up * r * 1.4);
-  for (const [name, width] of /** @type {const} */ ([["card", 4.5], ["ink", 1.8]])) {
-    ctx.strokeStyle = colour(name);
-    ctx.lineWidth = width * unit();
-    ctx.stroke();
-  }
-  ctx.strokeStyle = colour("card");
-  ctx.lineWidth = 2 * unit();
-}
-
-/**
- * Intervals that go on beyond the edge: an arrow, and where it reaches if there is room to write that.
+ * Where intervals that go on reach, if there is room to write that.
  * @param {Plot} u @param {Frame} at @param {Row[]} rows @param {[number, number]} range
  * @param {import("./intervals.js").Scale} scale
  */
-function paintArrows({ ctx, bbox }, { x, step, first, last }, rows, [bottom, top], scale) {
-  const size = 4.5 * unit();
-  const apart = step <= DENSE * unit() ? SPARSE * size : Math.max(step, 3 * size);
-  const written = step > 3.4 * rem() * devicePixelRatio;
+function paintEnds({ ctx, bbox }, { x, step, first, last }, rows, [bottom, top], scale) {
+  if (step <= 3.4 * rem() * devicePixelRatio) return;
   ctx.fillStyle = colour("ink");
-  ctx.strokeStyle = colour("card");
-  ctx.lineWidth = 2 * unit();
   ctx.font = font().replace(/^[\d.]+px/, `${11 * unit()}px`);
-  ctx.textAlign = "center";
-  for (const up of /** @type {const} */ ([-1, 1])) {
-    const edge = up < 0 ? bbox.top + size * 1.2 : bbox.top + bbox.height - size * 1.2;
-    let free = -Infinity;
-    for (let i = first; i < last; i++) {
-      const row = rows[i];
-      const end = row && row.mean !== null && (up < 0 ? row.high : row.low);
-      if (typeof end !== "number" || (up < 0 ? end <= top : end >= bottom) || x(i + 1) < free) continue;
-      free = x(i + 1) + apart * 0.99;
-      arrow(ctx, x(i + 1), edge, size, up);
-      if (!written) continue;
-      ctx.textBaseline = up < 0 ? "top" : "bottom";
-      const [left, base] = [x(i + 1), edge - up * size * 1.9];
-      ctx.strokeText(scale.value(end), left, base);
-      ctx.fillText(scale.value(end), left, base);
-    }
+  ctx.textAlign = "left";
+  const beside = Math.min(step * 0.3, (WIDEST / 2) * unit()) + 3 * unit();
+  for (let i = first; i < last; i++) {
+    const row = rows[i];
+    if (!row || row.mean === null || row.high === null || row.low === null) continue;
+    ctx.textBaseline = "top";
+    if (row.high > top) ctx.fillText(scale.value(row.high), x(i + 1) + beside, bbox.top + unit());
+    ctx.textBaseline = "bottom";
+    if (row.low < bottom) ctx.fillText(scale.value(row.low), x(i + 1) + beside, bbox.top + bbox.height - unit());
   }
 }

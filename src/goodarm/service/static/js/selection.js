@@ -1,7 +1,7 @@
 /** Search, filter and sort of the arms. */
 import { h, say } from "./dom.js";
 import { count } from "./format.js";
-import { nameOf } from "./intervals.js";
+import { nameOf } from "./described.js";
 
 /** @typedef {import("./types.js").Row} Row */
 /** @typedef {import("./table.js").SortKey} SortKey */
@@ -64,7 +64,7 @@ export class Selection {
     this.changed();
   }
 
-  /** A second click on a heading turns the order around. @param {SortKey} key */
+  /** A second click on a heading reverses the order. @param {SortKey} key */
   sortBy(key) {
     this.down = this.key === key ? !this.down : true;
     this.key = key;

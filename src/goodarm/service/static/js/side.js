@@ -1,7 +1,7 @@
 /** The small parts beside the chart: latest verdicts and pending tickets. */
 import { h, say } from "./dom.js";
 import { age, count, counted, fullTime, since } from "./format.js";
-import { nameOf } from "./intervals.js";
+import { nameOf } from "./described.js";
 
 /** @typedef {import("./types.js").Row} Row */
 const SHOWN = 6;
@@ -15,7 +15,7 @@ function refill(list, key, make) {
   list.replaceChildren(...make());
 }
 
-/** The last verdicts, newest first; times are written alike, so that they compare as text. @param {Row[]} rows */
+/** The last verdicts, newest first. Times have the same format, so they compare as text. @param {Row[]} rows */
 function newest(rows) {
   const decided = rows.filter((row) => row.decided_at);
   return decided.sort((a, b) => ((a.decided_at ?? "") < (b.decided_at ?? "") ? 1 : -1)).slice(0, SHOWN);
@@ -57,7 +57,7 @@ export function latest(scale, href) {
   };
 }
 
-/** What became of tickets that were not simply told. @type {[string, string][]} */
+/** Words for tickets that were not told normally. @type {[string, string][]} */
 const ODD = [
   ["overdue", "overdue"],
   ["missing", "expired and counted as 0"],
@@ -65,11 +65,11 @@ const ODD = [
   ["void", "void"],
 ];
 
-/** @typedef {import("./types.js").WaitingTicket} WaitingTicket */
+/** @typedef {import("./types.js").PendingTicket} PendingTicket */
 
-/** Tickets by arm, in the order of their oldest. @param {WaitingTicket[]} tickets the oldest first */
+/** Tickets by arm, in the order of their oldest. @param {PendingTicket[]} tickets the oldest first */
 function byArm(tickets) {
-  /** @type {Map<string | null, WaitingTicket & {many: number}>} */
+  /** @type {Map<string | null, PendingTicket & {many: number}>} */
   const found = new Map();
   for (const ticket of tickets) {
     const key = ticket.arm ?? ticket.ticket;
@@ -113,7 +113,7 @@ export function pending(bounded, href, name) {
       say(odd, ODD.flatMap(([key, text]) => (tally[key] ? [`${count(tally[key])} ${text}`] : [])).join("; "));
       if (!summary.pending) this.list([]);
     },
-    /** @param {WaitingTicket[]} tickets the oldest first */
+    /** @param {PendingTicket[]} tickets the oldest first */
     list(tickets) {
       const arms = byArm(tickets).slice(0, SHOWN - 1);
       const key = arms.map(({ ticket, many, seconds, overdue }) => `${ticket} ${many} ${age(seconds)} ${overdue}`);

@@ -1,7 +1,7 @@
 /** One row of the table: made once, written again for whichever arm it shows. */
 import { h, s, say } from "./dom.js";
 import { NO_INTERVAL, count, decimal, isExact, lift } from "./format.js";
-import { nameOf } from "./intervals.js";
+import { nameOf } from "./described.js";
 
 /** @typedef {import("./types.js").Row} Row */
 /** @typedef {{threshold: number, scale: import("./intervals.js").Scale, href: (row: Row) => string, baseline: () => number | null, priced: boolean}} About */

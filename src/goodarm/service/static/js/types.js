@@ -18,10 +18,11 @@
  * @property {number} pending
  * @property {boolean} ended
  * @property {string} created_at
+ * @property {string} [changed_at]  when the journal's last entry was written
  * @property {number} number       the journal's last entry
  * @property {string} sentence
  * @property {number | null} remaining
- * @property {{low: number | null, high: number | null, near?: number, waiting?: number, waiting_samples?: number} | null} [finish]  how many more samples, as a range; arms too near to the bar; arms that look bad and wait
+ * @property {{low: number | null, high: number | null, guess?: string, near?: number, waiting?: number, waiting_samples?: number, half?: number | null, ninety?: number | null} | null} [finish]  how many more samples, as a range; arms too near to the bar; arms that look bad and wait; samples for a share of the arms
  * @property {number | null} [cases]    of a fixed test set
  * @property {number} [repeats]         of each case
  * @property {number | null} [stop_after]  good arms after which the campaign ends
@@ -49,9 +50,11 @@
  * @property {string} below
  * @property {string} template    like above, with a mark in place of the amount
  * @property {string[]} references  arms that the others are compared with
+ * @property {string[]} names      what people call them
+ * @property {string} no_forecast  why the samples that are left can't be estimated
  * @property {boolean} shares     whether rewards are shares, written in percent
  * @property {{metric: string}[]} [bars]  several metrics, each with its bar
- * @property {{estimate: string, measured: string, bar: string, line: string, against: string, signed: boolean}} labels
+ * @property {{estimate: string, measured: string, bar: string, line: string, against: string, signed: boolean, good: string, bad: string}} labels
  *
  * @typedef {object} Row
  * @property {string} arm
@@ -130,7 +133,7 @@
  * @property {number | null} ninety
  * @property {{median: number | null, high: number | null}} rounds
  *
- * @typedef {object} WaitingTicket
+ * @typedef {object} PendingTicket
  * @property {string} ticket
  * @property {string | null} arm  null for a block
  * @property {number} pulls
