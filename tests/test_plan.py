@@ -133,9 +133,9 @@ def test_budget_below_the_bound_is_told() -> None:
     assert made.lower_bound > 30_000
     assert made.asked.rounds is None
     assert made.asked.decided.mean < 1.0
-    assert "no policy that keeps delta = 0.05 decides all 20 arms in 30,000 rounds" in made.notes[0]
+    assert "no policy with delta = 0.05 decides all 20 arms in 30,000 rounds" in made.notes[0]
     # at 3,799 pulls for a good arm and 4,481 for a bad one (the lower bounds), the 7 cheapest arms fit
-    assert "At best the budget pays for the 7 easiest" in made.notes[0]
+    assert "At best, the budget covers the 7 easiest" in made.notes[0]
 
 
 def test_budget_below_one_pull_an_arm_is_told() -> None:
@@ -150,7 +150,7 @@ def test_budget_below_one_pull_an_arm_is_told() -> None:
 def test_prior_leaves_arms_open_and_says_so() -> None:
     made = plan(arms=30, threshold=0.02, prior="beta:1,50", budget=20_000, runs=4)
     assert 0.0 < made.asked.decided.mean < 1.0
-    assert "plan for a share of the good arms" in made.notes[0]
+    assert "Plan for a share of the good arms" in made.notes[0]
     assert made.arm_bound[0] < made.arm_bound[1] < made.arm_bound[2]
     assert plan(arms=5, threshold=0.5, prior="uniform: 0.6, 0.9", runs=2, budget=2000).asked.found.mean == 1.0
     from goodarm.planning import guess_means
@@ -164,7 +164,7 @@ def test_arm_on_the_threshold_is_told() -> None:
     made = plan(threshold=0.5, means=pd.DataFrame({"arm": ["x", "y"], "mean": [0.5, 0.9]}), budget=1000, runs=2)
     assert made.lower_bound == math.inf
     assert not made.possible
-    assert "can't be decided by any number of pulls" in made.notes[0]
+    assert "can't be decided with any number of pulls" in made.notes[0]
     assert "at least infinitely many" in made.notes[1]
 
 
@@ -187,7 +187,11 @@ def test_without_budget_the_simulation_has_an_end() -> None:
         ({"threshold": 1.5, "arms": 3}, InvalidValue, "threshold must lie strictly between 0 and 1"),
         ({"threshold": 0.5, "arms": 3, "delta": 0.0}, InvalidValue, "delta must lie strictly between 0 and 1"),
         ({"threshold": 0.02, "arms": 3, "gap": 0.03}, InvalidValue, "at most 0.02 here; got 0.03"),
-        ({"threshold": 0.02, "arms": 3, "gap": 0.01, "prior": "beta:1,9"}, InvalidValue, "give one of `gap`, `means`"),
+        (
+            {"threshold": 0.02, "arms": 3, "gap": 0.01, "prior": "beta:1,9"},
+            InvalidValue,
+            "give only one of `gap`, `means`",
+        ),
         ({"threshold": 0.02, "arms": 3, "prior": "beta:1"}, InvalidValue, "can't read the prior 'beta:1'"),
         ({"threshold": 0.02, "arms": 3, "prior": "beta:0,1"}, InvalidValue, "can't read the prior 'beta:0,1'"),
         ({"threshold": 0.02, "arms": 3, "prior": "beta:x,1"}, InvalidValue, "can't read the prior 'beta:x,1'"),
@@ -490,7 +494,7 @@ def test_money_ends_a_campaign_whose_next_sample_is_too_dear() -> None:
     assert made.alternatives[-1].words == "budget 300"
     nothing = plan(threshold=0.5, arms=4, gap=0.3, cost=[1, 2, 3, 4], budget=9)
     assert nothing.asked is None
-    assert "a budget of 9 is too small: it takes 10 to pull each of the 4 arms once" in str(nothing)
+    assert "a budget of 9 is too small: 10 are needed to pull each of the 4 arms once" in str(nothing)
 
 
 def test_costs_go_with_a_control_and_with_a_test_set() -> None:
@@ -510,7 +514,7 @@ def test_costs_go_with_a_control_and_with_a_test_set() -> None:
     [
         ({"threshold": 0.5}, InvalidValue, "give one of `threshold`, `control` and `bars`"),
         ({"cases": 10}, InvalidValue, "Leave `cases` out"),
-        ({"prior": "beta:1,2"}, InvalidValue, "a prior for each metric, like 'correct=beta:2,2; slow=beta:2,2'"),
+        ({"prior": "beta:1,2"}, InvalidValue, "a prior for each metric, such as 'correct=beta:2,2; slow=beta:2,2'"),
         ({"prior": {"correct": "beta:1,2"}}, InvalidValue, "the prior of the metric 'slow' is missing"),
         ({"gap": {"corect": 0.1}}, InvalidValue, "Did you mean 'correct'"),
         ({"gap": 0.09}, InvalidValue, "the gap of 'slow' must be positive"),
@@ -522,7 +526,7 @@ def test_costs_go_with_a_control_and_with_a_test_set() -> None:
         ({"policy": "apt-g"}, UnsoundPairing, "several bars"),
         ({"bars": "correct"}, InvalidValue, "can't read the bar"),
         ({"arms": 2000}, InvalidValue, "at most 1,000 arms"),
-        ({"cost": [1, 2, 3, 4], "budget": 0.5}, InvalidValue, "does not pay for one sample"),
+        ({"cost": [1, 2, 3, 4], "budget": 0.5}, InvalidValue, "does not cover one sample"),
     ],
 )
 def test_wrong_bars_and_costs_are_named(wish: dict, error: type[Exception], message: str) -> None:
@@ -533,7 +537,7 @@ def test_wrong_bars_and_costs_are_named(wish: dict, error: type[Exception], mess
 def test_the_costs_of_a_control_are_asked_for() -> None:
     with pytest.raises(InvalidValue, match="cost must have 4 numbers, the control's as the last; got 3"):
         plan(arms=3, control=0.3, gap=0.1, cost=[1, 2, 3])
-    with pytest.raises(InvalidValue, match="per metric is for several bars"):
+    with pytest.raises(InvalidValue, match="per metric requires several bars"):
         plan(arms=3, threshold=0.3, gap={"correct": 0.1})
 
 

@@ -114,7 +114,7 @@ def test_a_threshold_far_from_zero_in_units_of_the_scale_is_refused(threshold: f
 
 def test_more_pulls_than_a_sum_can_hold_are_refused() -> None:
     far = gaussian([5e5, 5e5 + 1.0], 5e5)
-    with pytest.raises(InvalidValue, match="at most 200,000,000 do not"):
+    with pytest.raises(InvalidValue, match="at most 200,000,000 are possible"):
         simulate("uniform+normal-mixture", far, horizon=10**9)
 
 

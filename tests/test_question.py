@@ -92,7 +92,7 @@ def test_json_without_exactly_one_question_is_refused(content: dict[str, Any]) -
 def test_a_control_must_be_one_of_several_arms_without_a_weight() -> None:
     with pytest.raises(UnknownName):
         Control("noww").check(["now", "new"], [])
-    with pytest.raises(InvalidValue, match="no arm but the control"):
+    with pytest.raises(InvalidValue, match="no arm besides the control"):
         Control("now").check(["now"], [])
     with pytest.raises(InvalidValue, match="weight"):
         Control("now").check(["now", "new"], ["now"])

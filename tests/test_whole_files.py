@@ -77,15 +77,15 @@ def test_judge_never_replaces_the_log_or_the_ledger(tmp_path):
     other = tmp_path / "same.csv"
     other.symlink_to(log)
     for out in (log, other):
-        assert "is read by this command" in refused("judge", log, "--threshold", "0.5", "--out", out)
+        assert "is an input of this command" in refused("judge", log, "--threshold", "0.5", "--out", out)
     assert run("judge", log, "--threshold", "0.5", "--ledger", ledger).exit_code == 0
     kept = ledger.read_text(encoding="utf-8")
-    assert "is read by this" in refused("judge", log, "--threshold", "0.5", "--ledger", ledger, "--out", ledger)
+    assert "is an input of this" in refused("judge", log, "--threshold", "0.5", "--ledger", ledger, "--out", ledger)
     found = goodarm.judge(log, threshold=0.5)
     for write in (found.to_csv, found.to_html, found.save):
-        with pytest.raises(UnusableFolder, match="is read by"):
+        with pytest.raises(UnusableFolder, match="is an input of"):
             write(log)
-    assert "is read by" in refused("gate", log, "--threshold", "0.5", "--markdown", log)
+    assert "is an input of" in refused("gate", log, "--threshold", "0.5", "--markdown", log)
     assert (log.read_text(encoding="utf-8"), ledger.read_text(encoding="utf-8")) == (LOG, kept)
 
 
@@ -94,7 +94,7 @@ def test_judge_writes_no_table_that_the_next_look_would_read(tmp_path):
     folder.mkdir()
     (folder / "one.csv").write_text(LOG, encoding="utf-8")
     for source, out in ((folder, folder / "v.csv"), (folder / "*.csv", folder / "v.csv"), (folder, folder / "out")):
-        assert "would be read as a part of" in refused("judge", source, "--threshold", "0.5", "--out", out)
+        assert "would become part of" in refused("judge", source, "--threshold", "0.5", "--out", out)
     assert [each.name for each in folder.iterdir()] == ["one.csv"]
     assert run("judge", folder, "--threshold", "0.5", "--out", folder / "page.html").exit_code == 0
     assert run("judge", folder / "o*.csv", "--threshold", "0.5", "--out", folder / "v.csv").exit_code == 0

@@ -33,7 +33,7 @@ def check_real(**numbers: Any) -> None:
 
 
 def check_whole(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
-    """The value as a Python int; refuse anything that is not a whole number within its limits.
+    """The value as a Python int. Refuses anything that is not a whole number within its limits.
 
     >>> check_whole("runs", 2.5)
     Traceback (most recent call last):
@@ -84,7 +84,7 @@ def truth_value(value: Any) -> bool:
 
 
 def percentage(value: Any) -> Any:
-    """A number or a percentage written as text as a number; any other value unchanged.
+    """Convert a number or a percentage written as text to a number. Other values are unchanged.
 
     >>> percentage("1.5%"), percentage(" 80 % "), percentage("50"), percentage("high"), percentage(0.5)
     (0.015, 0.8, 50.0, 'high', 0.5)
@@ -114,7 +114,7 @@ def meant_percent(threshold: float) -> str:
 
 
 def as_written(error: InvalidValue, threshold: Any) -> InvalidValue:
-    """The refusal of a threshold that was written as text, with that text in place of its value.
+    """The refusal of a threshold given as text, quoting that text instead of its value.
 
     >>> error = InvalidValue("threshold must lie below 1; got 1.5. Did you mean 1.5%? Write '1.5%' or 0.015. Or not.")
     >>> str(as_written(error, "150%"))
@@ -130,12 +130,12 @@ def as_written(error: InvalidValue, threshold: Any) -> InvalidValue:
 
 
 def same_form(name: str) -> str:
-    """A name in the Unicode form in which equal looking names are equal (NFKC)."""
+    """A name in NFKC, the Unicode form in which names that look the same are equal."""
     return unicodedata.normalize("NFKC", name)
 
 
 def plain_form(name: str) -> str:
-    """The same in lower case, without invisible characters, with single blanks between words.
+    """The name in NFKC and lower case, without invisible characters, with single blanks between words.
 
     >>> plain_form("Big  Red\\u200b "), plain_form("\\uff22ig red")
     ('big red', 'big red')
@@ -147,7 +147,7 @@ def plain_form(name: str) -> str:
 
 
 def families_as_text(message: str) -> str:
-    """A message with reward families as the command line and the service write them.
+    """Rewrite reward families in a message in the notation of the command line and the service.
 
     >>> families_as_text("Declare it: rewards=Bounded(0, HIGH), or rewards=NonNegative() without a ceiling.")
     'Declare it: rewards bounded:0,HIGH, or nonnegative without a ceiling.'
@@ -166,11 +166,11 @@ ARGUMENT = re.compile(
     r"('[^']*'|[0-9.]*[0-9]|True)"
 )
 TAKEN = re.compile(r"Open it with Campaign\.open\(store, (.+?)\), pass exist_ok=True to create or open it,")
-"""Advice about a name that is taken, for Python."""
+"""Advice about a taken name, for Python."""
 
 
 def arguments_as_json(message: str) -> str:
-    """A message with arguments of Python as fields of a JSON body.
+    """Rewrite Python arguments in a message as fields of a JSON body.
 
     >>> arguments_as_json("It needs a time, for example after='30min', or reserve=0.2, or exist_ok=True.")
     'It needs a time, for example "after": "30min", or "reserve": 0.2, or "exist_ok": true.'
@@ -182,7 +182,7 @@ def arguments_as_json(message: str) -> str:
 
 
 def arguments_as_options(message: str) -> str:
-    """A message with arguments of Python as options of the command line.
+    """Rewrite Python arguments in a message as command-line options.
 
     >>> arguments_as_options("It needs a time, for example after='30min', or unit_limit=5.")
     'It needs a time, for example --after 30min, or --unit-limit 5.'
@@ -205,7 +205,7 @@ def whole(value: Any) -> int | None:
 
 
 def checked_number(what: str, value: Any) -> float:
-    """The number as a float, or a refusal."""
+    """The number as a float. Refuses anything else."""
     found = number(value)
     if found is None:
         raise InvalidValue(f"{what} must be a number; got {shown(value)}.")
@@ -214,7 +214,7 @@ def checked_number(what: str, value: Any) -> float:
 
 @lru_cache(maxsize=4096)
 def exact(amount: float) -> Fraction:
-    """An amount of money as the decimal number that was written: ten times 0.1 is 1.
+    """An amount of money as the decimal number in its shortest text form, so that ten times 0.1 is 1.
 
     >>> exact(0.1) * 10 == exact(1.0), exact(1e-5)
     (True, Fraction(1, 100000))
@@ -253,7 +253,7 @@ LARGEST_PLAUSIBLE_DELTA = 0.5
 
 
 def warn_of_delta(delta: Any) -> None:
-    """Warn of a delta that looks like a confidence level."""
+    """Warn about a delta that looks like a confidence level."""
     if isinstance(delta, Real) and LARGEST_PLAUSIBLE_DELTA < float(delta) < 1.0:
         warnings.warn(
             f"delta {float(delta):g} is the probability of a wrong verdict, not the confidence; did you mean "
@@ -280,7 +280,7 @@ def read_duration(given: float | str | timedelta | None, what: str = "after") ->
         found = given.total_seconds()
     if found is None or not 0.0 < found < math.inf:
         raise InvalidValue(
-            f"{what} must be a positive time, in seconds or written like 90s, 30min, 2h, 7d; got {given!r}."
+            f"{what} must be a positive time, in seconds or as text such as 90s, 30min, 2h, 7d; got {given!r}."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Everything that goodarm raises on purpose.
+"""The exceptions and warnings that goodarm raises.
 
     GoodarmError
     ├── InvalidValue        a number or text outside its range          (also a ValueError)
@@ -6,13 +6,13 @@
     ├── UnknownName         no rule, policy or environment has this name (also a LookupError)
     ├── UnsoundPairing      a rule used where its guarantee does not hold
     ├── UnreadableTable     a file that can't be read as a table of arms
-    ├── UnavailableData     a dataset that is not on this machine and can't be fetched, or came damaged
-    ├── UnusableFolder      a folder that results can't be written into
+    ├── UnavailableData     a dataset that is missing and can't be fetched, or arrived damaged
+    ├── UnusableFolder      a folder to which results can't be written
     ├── UnreadablePolicy    a policy file that is cut off, altered or of a newer version
     ├── MissingExtra        a feature whose optional dependency is absent
     ├── UnknownTicket       a ticket that this campaign never handed out  (also a LookupError)
-    ├── Refused             what a campaign does not allow in the state it is in
-    │   └── LateReward      a reward told after its ticket's time had passed
+    ├── Refused             an operation that a campaign's state does not allow
+    │   └── LateReward      a reward told after its ticket had expired
     ├── UnusableStore       a store that can't be reached, read or written
     └── DamagedJournal      a journal that was changed after it was written
 
@@ -27,11 +27,11 @@ from difflib import get_close_matches
 
 
 class GoodarmError(Exception):
-    """The root of the tree: catch this to catch all of them."""
+    """The base class. Catch it to catch all of them."""
 
 
 class InvalidValue(GoodarmError, ValueError):
-    """A value outside its range; the message says which range and why."""
+    """A value outside its range; the message gives the range and the reason."""
 
 
 class RuleFailed(InvalidValue):
@@ -45,12 +45,12 @@ MOST_NEAR = 3
 
 
 class UnknownName(GoodarmError, LookupError):
-    """A name that nothing is registered under."""
+    """An unregistered name."""
 
     def __init__(
         self, kind: str, name: str, known: Iterable[str], none: str = "None is known.", guess: bool = True
     ) -> None:
-        """guess : whether to suggest names that resemble it, in place of a list. A wrong guess may change results."""
+        """guess : whether to suggest similar names in place of a list. A wrong guess may change results"""
         names = sorted(known)
         near = _resembling(str(name), names) if guess else []
         shown = [each if each.isprintable() else repr(each) for each in names[:MOST_LISTED]]
@@ -82,11 +82,11 @@ class UnreadableTable(GoodarmError):
 
 
 class UnusableFolder(GoodarmError):
-    """A folder that results can't be written into."""
+    """A folder to which results can't be written."""
 
 
 class UnavailableData(GoodarmError):
-    """A dataset's file that is absent, out of reach, or not what its publisher published."""
+    """A dataset's file that is absent, unreachable, or different from the published one."""
 
 
 class UnreadablePolicy(GoodarmError):
@@ -106,15 +106,15 @@ class LateReward(Refused):
 
 
 class EvaluationFailed(GoodarmError):
-    """A function that evaluates samples for `Campaign.run` kept raising; its ticket stays out."""
+    """An evaluation for `Campaign.run` kept raising; its ticket stays outstanding."""
 
 
 class UnusableStore(GoodarmError):
-    """A store that can't be reached, read or written; what was acknowledged before is safe in it."""
+    """A store that can't be reached, read or written; acknowledged writes are safe in it."""
 
 
 class DamagedJournal(GoodarmError):
-    """A journal with a row that was changed, is missing, or was torn."""
+    """A journal with a changed, missing or partial row."""
 
 
 class CertificateLost(UserWarning):
@@ -126,7 +126,7 @@ class NotCalibrated(UserWarning):
 
 
 class MissingExtra(GoodarmError):
-    """A feature that needs a package which is not installed."""
+    """A feature whose optional package is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(
@@ -151,8 +151,8 @@ class AbandonedTickets(UserWarning):
 
 
 class LogWarning(UserWarning):
-    """A log shows signs that its verdicts may not be certified: users with several rows, or arms that came late."""
+    """A log shows signs that its verdicts may not be certified: users with several rows, or arms that appear late."""
 
 
 class ModelWarning(UserWarning):
-    """A model of the arms that does not suit them: its verdicts, or its guidance, should not be trusted."""
+    """A model of the arms that does not fit them: its verdicts, or its guidance, are unreliable."""

@@ -1,4 +1,4 @@
-"""Find all functions that a function reaches, and compute fingerprints of their code.
+"""Find all functions reachable from a function, and compute fingerprints of their code.
 
 Rules are plain Python functions and call others. One walk follows globals, closures and defaults to every reachable
 function. It has three users. The compiler registers each function and keys its disk cache by `fingerprint`. A
@@ -19,7 +19,7 @@ from typing import Any
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """All names that a code object and its nested ones look up."""
+    """All names that a code object and its nested code objects look up."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -128,7 +128,7 @@ def root(module: str) -> str:
 
 
 def fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | None = None) -> str:
-    """Hash of bytecode. It changes with any reachable function, with constants they read, and with the Python version.
+    """Hash of bytecode. It changes with any reachable function, the constants they read, and the Python version.
 
     >>> fingerprint([lambda x: x + 1]) == fingerprint([lambda x: x + 1])
     True

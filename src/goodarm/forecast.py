@@ -1,12 +1,12 @@
-"""The forecaster: a range for the further samples of each arm until its verdict, by simulation.
+"""The forecaster: simulates a range for the further samples of each arm until its verdict.
 
 Judgements on logs, running campaigns and quick plans use it. It has two parts:
-- `likely_means` draws the arms' means. The law of the means is not known: each simulated path draws it from its
+- `likely_means` draws the arms' means. The law of the means is unknown, so each simulated path draws it from its
   posterior given all arms, on a grid of gaps to the threshold. Each arm's mean is then drawn given that law and its own
-  rewards. Its own rewards count once, because the law is learned from the other arms.
+  rewards. These rewards count only once, because the law is learned from the other arms.
 - `waits` continues each arm with these means until its evidence decides, and counts the samples.
 
-A forecast is not part of the guarantee. `python -m benchmarks forecasts` measures how often its range holds.
+A forecast is not part of the guarantee. `python -m benchmarks forecasts` measures the coverage of its range.
 The code is plain numpy, so the first answer of a process does not wait for a compiler.
 """
 
@@ -25,8 +25,8 @@ from goodarm.problem import Bounded, GradedCases, Problem, SubGaussian
 
 Floats = NDArray[np.float64]
 Boundary = Callable[[Floats, Any], tuple[Floats, Floats]]
-"""(pulls, arms) -> the largest mean that is called bad and the smallest that is called good, of these arms; an arm
-whose verdict is out of reach has -inf and inf."""
+"""(pulls, arms) -> the largest mean that is called bad and the smallest that is called good, of these arms; -inf and
+inf if a verdict is unreachable."""
 
 LOW, HIGH = 0.1, 0.9
 """Quantiles of a range: one in ten below the first, nine in ten at or below the second."""
@@ -38,21 +38,22 @@ SPREADS = np.geomspace(0.02, 3.0, 12)
 APART, TIGHT, ABOVE = np.geomspace(0.05, 2.0, 12), (0.1, 0.3), (0.1, 0.3, 0.5, 0.7, 0.9)
 """Laws with a group of arms on either side: their gap, its relative deviations, and the share of arms above."""
 STRENGTHS = (1.0, 4.0, 16.0)
-"""Number of arms that the law at the start counts as: one of these, by chance."""
+"""Candidate weights of the initial law, in arms; one is drawn at random."""
 SWEEPS = 4
 """Number of sweeps in which the cell of each arm is redrawn."""
 CHAINS = 50
-"""Maximum number of laws of the means that are drawn; draws share them in turn."""
+"""Maximum number of drawn laws of the means; draws use them in rotation."""
 LEARNED_FROM = 120
 """Maximum number of arms from which the spread of the means is learned; a random sample if there are more."""
 STEP, GROWTH = 0.005, 1.2
 """First step of a simulated path as a share of the arm's samples. Each further step is `GROWTH` times longer."""
 OVERSHOOT = 0.5826
-"""Mean overshoot of a random walk in standard deviations of a step, -zeta(1/2)/sqrt(2 pi)."""
+"""Mean overshoot of a random walk, in standard deviations of a step: -zeta(1/2)/sqrt(2 pi)."""
 PRICE = 0.3
-"""Evidence that `by_formula` adds to what is needed: chance lets paths touch a boundary before the mean path does."""
+"""Evidence that `by_formula` adds to the needed evidence, because random paths touch a boundary before the mean
+path."""
 NORMAL = 12.0
-"""Variance of a number of successes from which a normal law replaces the binomial one."""
+"""Variance of the number of successes above which a normal law replaces the binomial one."""
 
 
 class Forecast(NamedTuple):
@@ -84,8 +85,8 @@ def in_range(values: list[float] | Floats) -> Forecast:
     """Quantiles by rank, which also count paths that never end (inf).
 
     One more value lies at or below the k-th smallest of R with probability k/(R + 1) or more. So nine in ten lie at or
-    below rank ceil(0.9 (R + 1)), and at most one in ten below rank floor(0.1 (R + 1)). Fewer than nine values have no
-    such rank for `high`: it is then the largest of them.
+    below rank ceil(0.9 (R + 1)), and at most one in ten below rank floor(0.1 (R + 1)). With fewer than nine values
+    there is no such rank for `high`, which is then the largest value.
 
     >>> in_range([30.0, 10.0, 20.0, math.inf])
     Forecast(median=20.0, low=10.0, high=inf)
@@ -138,7 +139,7 @@ def likely_means(
 ) -> Floats:
     """Draws of the arms' means given all rewards so far, shape (draws, number of arms in `which`).
 
-    pulls, totals : pulls and totals of all arms; arms with a verdict also show how the means are spread
+    pulls, totals : pulls and totals of all arms; arms with a verdict also inform about the spread of the means
     which         : arms whose means are drawn; all if None
     variance      : variance of one reward of each arm; if None, that of 0/1 rewards or of the declared scale
     """
@@ -234,7 +235,7 @@ def waits(
     limit: Floats | float,
     variance: Floats | None = None,
 ) -> Floats:
-    """Further samples of each arm until its verdict, if these are its means; inf beyond the limit; shape of `means`.
+    """Further samples of each arm until its verdict, given its means; inf beyond the limit; same shape as `means`.
 
     means         : shape (draws, arms)
     pulls, totals : pulls and totals of the arms, shape (arms,)
@@ -274,7 +275,7 @@ def waits(
 
 
 def _distance(boundary: Boundary, n: Floats, total: Floats, arm: Any) -> Floats:
-    """Distance of the total from the verdicts bad and good, shape (2, ...); not positive once reached."""
+    """Distance of the total from the verdicts bad and good, shape (2, ...); 0 or less once reached."""
     bad, good = boundary(n, arm)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(n > 0.0, np.stack([total - bad * n, good * n - total]), math.inf))
@@ -318,7 +319,7 @@ class _Walk:
 def by_evidence(
     evidence: Callable[[Floats, Floats], tuple[Floats, Floats]], problem: Problem, levels: Floats, most: float
 ) -> Boundary:
-    """The boundary of a rule by totals: its evidence is solved for the mean at some numbers of pulls, the rest between.
+    """The boundary of a rule by totals: the mean that solves its evidence, at some numbers of pulls, and interpolated.
 
     evidence : (pulls, totals) -> (log E+, log E-)
     levels   : evidence that each arm needs; many different ones are rounded up to eight
@@ -367,10 +368,10 @@ def _solved(evidence: Callable[..., Any], side: int, n: Floats, level: Floats, p
 
 
 def by_formula(problem: Problem, levels: Floats, variance: Floats | None = None) -> Boundary:
-    """The boundary of bets that must learn how far the mean lies from the threshold.
+    """The boundary of bets that must learn the distance of the mean from the threshold.
 
     A verdict comes at the smallest n with X - log(1 + 2 X)/2 >= level + `PRICE`, where X is n kl(m, xi) for 0/1
-    rewards, and n d^2/(2 (v + d^2)) with d = m - xi for rewards of variance v: what the best fixed bet would have won.
+    rewards, and n d^2/(2 (v + d^2)) with d = m - xi for rewards of variance v: the gain of the best fixed bet.
     On a fixed test set X is divided by 1 - n/N.
     """
     needed = levels.astype(np.float64)

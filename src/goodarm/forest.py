@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 60
-"""Maximum number of arms that all get a line. With more arms, FEW of them get one, and a histogram shows all."""
+"""Maximum number of arms that are all drawn as lines. Of more arms, FEW get a line, and a histogram shows all."""
 FEW = 36
 COLOURS = {1: "#0072B2", -1: "#D55E00", 0: "#7a828c"}
 """Colours of Okabe & Ito's palette for colour-blind readers."""
@@ -53,7 +53,7 @@ class Forest(NamedTuple):
 
 
 def drawn(verdict: NDArray[np.int8]) -> NDArray[np.intp]:
-    """Which arms get a line, of arms sorted by verdict and evidence: all, or the first of good, bad and undecided.
+    """The arms that get a line, of arms sorted by verdict and evidence: all, or the first of good, bad and undecided.
 
     >>> drawn(np.repeat(np.array([1, -1, 0], np.int8), [12, 115, 73])).tolist() == [*range(24), *range(127, 139)]
     True
@@ -62,7 +62,7 @@ def drawn(verdict: NDArray[np.int8]) -> NDArray[np.intp]:
         return np.arange(verdict.size)
     groups = sorted((np.flatnonzero(verdict == value) for value in (1, -1, 0)), key=len)
     taken, left = [], FEW
-    for number, group in enumerate(groups):  # larger groups get the places that a small group leaves
+    for number, group in enumerate(groups):  # larger groups get the places that small groups leave free
         part = group[: left // (len(groups) - number)]
         left -= part.size
         taken.append(part)
@@ -115,7 +115,7 @@ def draw(forest: Forest) -> Figure:
     # aligned with the figure: long arm names push the axes to the right
     figure.suptitle(_folded(forest.title), x=0.01, ha="left", fontsize=10.5, fontweight="bold", parse_math=False)
     figure.supxlabel(_folded(forest.setting, 130), x=0.01, ha="left", fontsize=8, color="0.35", parse_math=False)
-    # above the lines, which it would cover inside
+    # above the plot, where it covers no lines
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=8, borderaxespad=0.1)
     return figure
 

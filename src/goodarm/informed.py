@@ -40,14 +40,14 @@ class Layer(NamedTuple):
     pulls: float  # pulls of the next step
     chance: Floats  # probability of going up
     worth: Floats  # expected mean above the threshold, at least 0
-    hope: Floats  # the same with knowledge of whether the arm is good
+    hope: Floats  # the same if it is known whether the arm is good
     certain: NDArray[np.bool_]  # whether the evidence has reached log(K/delta)
     down: Places  # grid index after a step that does not go up
     up: Places
 
 
 class Stage(NamedTuple):
-    """Steps of one length. `first` and `last` are the totals at its places before the first step and after the last."""
+    """Steps of one length. `first` and `last` are the totals on the grid before the first and after the last step."""
 
     steps: list[Layer]
     first: Floats
@@ -66,10 +66,10 @@ def informed_limit(means: ArrayLike, threshold: float, delta: float, horizon: fl
     Returns:
         The bound for 0/1 rewards and verdicts by the mixture of the true distribution at K/delta, by numerical
         calculation: means in 64 bins, time in 24 blocks (short ones first) taken at their middles, and after the first
-        200 pulls of an arm several pulls in one step up or down with the same mean and variance. An arm that is open
-        after three times the pulls that the oracle spends on its last one is decided for free, so that this
-        truncation can only raise the limit. It is a reference value: better evidence than that mixture, such as bets
-        sized to reach the budget exactly, can exceed it slightly.
+        200 pulls of an arm several pulls in one step up or down with the same mean and variance. An arm that is still
+        open after three times the pulls that the oracle spends on its last one is decided for free, so this truncation
+        can only raise the limit. It is a reference value: better evidence than that mixture, such as bets sized to
+        reach the budget exactly, can exceed it slightly.
 
     >>> round(informed_limit([0.3] * 90 + [0.7] * 10, threshold=0.5, delta=0.05, horizon=5000), -2)
     8700.0
@@ -98,7 +98,7 @@ def informed_limit(means: ArrayLike, threshold: float, delta: float, horizon: fl
 
 
 def _stages(mu: Floats, xi: float, budget: float, horizon: float) -> list[Stage]:
-    """One arm whose mean is drawn from `mu`, from no pull to the largest number that is followed."""
+    """One arm whose mean is drawn from `mu`, from no pull to the maximum number of pulls."""
     atoms, weights = _atoms(mu)
     furthest = min(FAR * _last_cost(mu[mu > xi], xi, budget, horizon), horizon)
     pulls = min(math.ceil(max(EXACT, FEW / min(xi, 1.0 - xi))), math.ceil(furthest), 20 * EXACT)

@@ -13,7 +13,7 @@ GAP = "  "
 
 
 def plain_table(headings: Sequence[str], rows: Sequence[Sequence[str]], most: int = 60, width: int = WIDTH) -> str:
-    """A table whose first column is a name, aligned left, and whose others are aligned right.
+    """A table with a left-aligned first column of names and right-aligned other columns.
 
     Names that do not fit are truncated. Rows after the first `most` are counted instead of shown.
 

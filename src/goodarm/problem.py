@@ -13,7 +13,7 @@ from goodarm.numerics import bernoulli_kl
 
 
 class Bar(NamedTuple):
-    """The problem as plain numbers: the form in which every rule reads it, in Python and compiled.
+    """The problem as plain numbers, the form that every rule reads, in Python and compiled.
 
     threshold : xi, the bar that a good arm's mean must reach
     delta     : allowed probability of error
@@ -23,8 +23,8 @@ class Bar(NamedTuple):
     budget    : log(K / delta), the evidence that a certified verdict needs
     bounded   : 1 if rewards lie in [0, 1], else 0
     modelled  : 0 if mean and width of an arm come from its own rewards, 1 if from a model of all arms, 2 if verdicts do
-                too
-    purse     : 1 if error budget may be staked on an arm late (`goodarm.rules.identification.purse`), else 0
+                as well
+    purse     : 1 if error budget may be staked late (`goodarm.rules.identification.purse`), else 0
     cases     : N, the number of cases that an arm has, each drawn at most once; inf if rewards never run out
     ceiling   : the largest reward: 1 for rewards in [0, 1], a cap, or inf
     """
@@ -43,14 +43,14 @@ class Bar(NamedTuple):
 
 
 def bar_at(bar: Bar, threshold: float) -> Bar:
-    """The same problem at another threshold: `Bar._replace` in a form that numba can compile."""
+    """The problem at another threshold: `Bar._replace` in a form that numba can compile."""
     spread = math.sqrt(threshold * (1.0 - threshold)) if bar.bounded > 0.0 else bar.spread
     kept = bar.bounded, bar.modelled, bar.purse, bar.cases, bar.ceiling
     return Bar(threshold, bar.delta, bar.arms, bar.sigma, spread, bar.budget, *kept)
 
 
 def bar_with(bar: Bar, delta: float, budget: float) -> Bar:
-    """The same problem with another error probability and another evidence for a verdict."""
+    """The problem with another error probability and another evidence for a verdict."""
     kept = bar.bounded, bar.modelled, bar.purse, bar.cases, bar.ceiling
     return Bar(bar.threshold, delta, bar.arms, bar.sigma, bar.spread, budget, *kept)
 
@@ -65,8 +65,8 @@ LEAST_DELTA = 1e-200
 
 def _too_fine(name: str, value: float) -> str:
     return (
-        f"{name} must lie between {LEAST_SCALE:g} and {LARGEST_SCALE:g}, since squares of sums must be floats; got "
-        f"{value:g}. Give the rewards and the threshold in another unit."
+        f"{name} must lie between {LEAST_SCALE:g} and {LARGEST_SCALE:g}, because squares of sums must be floats; got "
+        f"{value:g}. Use another unit for the rewards and the threshold."
     )
 
 
@@ -74,29 +74,29 @@ OTHER_RANGE = (
     "If rewards have another range, declare it: rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no "
     "ceiling."
 )
-"""Advice for rewards or thresholds outside of [0, 1]. `families_as_text` translates it."""
+"""Advice for rewards or thresholds outside [0, 1]. `families_as_text` translates it."""
 NEVER_LEFT_OUT = "Never leave rewards out because of their value: the verdicts would not hold."
 NEGATIVE = (
     f"{NEVER_LEFT_OUT} If amounts can be negative, add a constant to every reward and to the threshold, in a new "
     "campaign with rewards=Bounded(0, HIGH), or tell net amounts of 0 or more (an order minus its refund). A log needs "
     "no constant: `judge` reads rewards bounded:-100,1600."
 )
-"""Advice for a negative reward where none was declared."""
+"""Advice for undeclared negative rewards."""
 
 
 def _range_advice(reward: float, otherwise: str) -> str:
-    """Advice for a reward outside of the declared range."""
+    """Advice for a reward outside the declared range."""
     return otherwise if math.isfinite(reward) and reward >= 0.0 else NEGATIVE if reward < 0.0 else NEVER_LEFT_OUT
 
 
 @dataclass(frozen=True, init=False)
 class Bounded:
-    """Rewards in [0, 1], 0/1 or in between: 1/2-sub-Gaussian whatever their distribution.
+    """Rewards in [0, 1], 0/1 or in between: 1/2-sub-Gaussian for any distribution.
 
     `Bounded(0, 1600)` is `UpTo(1600)`, rewards in another range that starts at 0.
 
     ceiling    : the largest reward
-    assumption : assumption of a guarantee besides the range, which is checked; empty: none
+    assumption : assumption of a guarantee besides the range, which is checked; empty if none
     about_bad  : the subject of a bad verdict, if not the mean of the rewards
     """
 
@@ -138,15 +138,15 @@ class Bounded:
 
 
 MOST_CASES = 10**9
-"""Maximum number of cases: up to here, counts of cases and their log-binomials are exact enough."""
+"""Maximum number of cases for which counts and their log-binomials are sufficiently exact."""
 
 
 @dataclass(frozen=True)
 class GradedCases(Bounded):
     """Rewards in [0, 1] of a fixed set of `count` cases. Each arm draws each case at most once, in random order.
 
-    An arm's mean is the mean over this set: total/count, once every case is drawn. It counts as good if that number,
-    computed in floating point, is at least the threshold.
+    An arm's mean is the mean over this set: total/count, once every case is drawn. The arm counts as good if that
+    number, computed in floating point, is at least the threshold.
     """
 
     count: int
@@ -157,7 +157,7 @@ class GradedCases(Bounded):
             raise InvalidValue(f"the number of cases must lie between 1 and {MOST_CASES:,}; got {self.count}.")
 
     def check_threshold(self, threshold: float) -> None:
-        """Also refuse the ends 0 and 1: every share reaches 0, and no share lies above 1."""
+        """Also refuse 0 and 1: every share reaches 0, and no share lies above 1."""
         if threshold in (0.0, 1.0):
             passed, between = (f"all {self.count:,}", self.count - 0.5) if threshold else ("at least one of the", 0.5)
             raise InvalidValue(
@@ -191,22 +191,22 @@ class Cases(GradedCases):
 
 @dataclass(frozen=True)
 class ScoredCases(GradedCases):
-    """Labels in [0, 1] of a fixed set of `count` cases, each of which has a score by a cheap judge beforehand."""
+    """Labels in [0, 1] of a fixed set of `count` cases, each of which has a cheap judge's score beforehand."""
 
     def __str__(self) -> str:
         return f"labels in [0, 1] of {self.count:,} cases with scores, each drawn once"
 
 
 FARTHEST = 1e6
-"""Maximum of |threshold|/scale. A sum of N rewards near xi is stored to about xi N 2^-53, and the rounding errors of N
-additions add up to about xi N^1.5 2^-53/4. The sum's standard deviation is sigma sqrt(N), so that rounding is a share
-of xi/sigma N 2^-55 of it: 0.3% at xi/sigma N = 1e14."""
+"""Maximum of |threshold|/scale. A sum of N rewards near xi has a precision of about xi N 2^-53, and the rounding errors
+of N additions accumulate to about xi N^1.5 2^-53/4. The sum's standard deviation is sigma sqrt(N), so the share of
+rounding in it is xi/sigma N 2^-55: 0.3% at xi/sigma N = 1e14."""
 MOST_SUMMED = 1e14
 """Maximum of |threshold|/scale times pulls. Beyond it, rounding errors affect verdicts."""
 MOST_PULLS = 10**15
 """Maximum number of pulls of an arm. Floats count up to 9e15; closer to that, a sum of rewards loses single rewards."""
 LARGEST_REWARD = 1e9
-"""Maximum of |reward|/scale. Such a reward is an error in the data or in the declared scale; without a limit, sums of
+"""Maximum of |reward|/scale. Larger rewards are errors in the data or in the declared scale. Without a limit, sums of
 rewards near 1e308 overflow, and the rules fail."""
 
 
@@ -233,7 +233,8 @@ class SubGaussian:
         if abs(threshold) > FARTHEST * self.scale:
             raise InvalidValue(
                 f"threshold {threshold:g} is {abs(threshold) / self.scale:.2g} times the scale {self.scale:g}, more "
-                f"than {FARTHEST:g}: sums of such rewards lose the digits that tell good from bad. Subtract a constant "
+                f"than {FARTHEST:g}: sums of such rewards lose the digits that distinguish good from bad. Subtract a "
+                "constant "
                 "near the threshold from every reward and from the threshold."
             )
 
@@ -243,7 +244,7 @@ class SubGaussian:
         if abs(reward) > LARGEST_REWARD * self.scale:
             raise InvalidValue(
                 f"a reward must lie within {LARGEST_REWARD:g} times the declared scale {self.scale:g}; got {reward:g}. "
-                "Check its unit, or declare the scale that the rewards have."
+                "Check its unit, or declare the true scale of the rewards."
             )
 
     def sigma(self) -> float:
@@ -299,11 +300,11 @@ class NonNegative:
         """The subject of a bad verdict.
 
         >>> NonNegative().about_bad, NonNegative(100).about_bad
-        ('below is not judged, since rewards have no ceiling', 'below is about rewards cut at 100')
+        ('below is not judged, since rewards have no ceiling', 'below applies to rewards cut at 100')
         """
         if self.cap is None:
             return "below is not judged, since rewards have no ceiling"
-        return f"below is about rewards cut at {self.cap:g}"
+        return f"below applies to rewards cut at {self.cap:g}"
 
     def check_threshold(self, threshold: float) -> None:
         if not (math.isfinite(threshold) and threshold > 0.0):
@@ -312,8 +313,8 @@ class NonNegative:
             raise InvalidValue(_too_fine("threshold", threshold))
         if threshold >= self.ceiling:
             raise InvalidValue(
-                f"threshold {threshold:g} is not below the cap {self.ceiling:g}: no capped mean reaches it. "
-                "Raise the cap, or leave it out."
+                f"threshold {threshold:g} is not below the cap {self.ceiling:g}: no capped mean can reach it. Raise "
+                "the cap, or leave it out."
             )
 
     def check_reward(self, reward: float) -> None:
@@ -364,14 +365,14 @@ class UpTo(NonNegative):
 
 
 def _in_range(low: float = 0.0, high: float = 1.0) -> Bounded | UpTo:
-    """The family of rewards between these two."""
+    """The family of rewards between `low` and `high`."""
     check_real(low=low, high=high)
     if low != 0.0 or not 0.0 < high < math.inf:
         shift = f"Subtract {low:g} from the rewards and from the threshold."
         if low < 0.0:
             shift = f"Add {-low:g} to the rewards and to the threshold, and declare Bounded(0, {high - low:g})."
         raise InvalidValue(
-            f"rewards must lie between 0 and a positive number; got the range {low:g} to {high:g}. {shift} A log needs "
+            f"rewards must lie between 0 and a positive number; got the range {low:g} to {high:g}. {shift} Logs need "
             "no such change: rewards='bounded:LOW,HIGH'."
         )
     return object.__new__(Bounded) if high == 1.0 else UpTo(float(high))
@@ -422,7 +423,7 @@ def rewards_from_text(text: str) -> Rewards:
 
 
 def read_rewards(given: Any) -> Rewards:
-    """A reward family, given as an object or as text.
+    """Convert a reward family from an object or text.
 
     >>> read_rewards("nonnegative:100"), read_rewards(Gaussian(2.0))
     (NonNegative(cap=100.0), Gaussian(scale=2.0))
@@ -453,7 +454,7 @@ def rewards_text(rewards: Rewards) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """Which of `arms` options have a mean reward of at least `threshold`, wrong with probability at most `delta`?
+    """Which of `arms` options have a mean reward of at least `threshold`? Errors have probability at most `delta`.
 
     >>> problem = Problem(threshold=0.02, arms=200)
     >>> problem.delta
@@ -497,13 +498,14 @@ rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no ceiling.
         """Refuse a number of pulls at which sums of rewards lose too many digits."""
         if pulls > MOST_PULLS:
             raise InvalidValue(
-                f"at most {MOST_PULLS:,} pulls can be counted, since sums of more rewards lose digits; got {pulls:,}."
+                f"at most {MOST_PULLS:,} pulls can be counted, because sums of more rewards lose digits; got {pulls:,}."
             )
         if isinstance(self.rewards, SubGaussian) and abs(self.threshold) / self.rewards.scale * pulls > MOST_SUMMED:
             most = int(MOST_SUMMED * self.rewards.scale / abs(self.threshold))
             raise InvalidValue(
                 f"{pulls} pulls at threshold {self.threshold:g} and scale {self.rewards.scale:g} lose the digits that "
-                f"tell good from bad; at most {most:,} do not. Subtract a constant near the threshold from every "
+                f"distinguish good from bad; at most {most:,} are possible. Subtract a constant near the threshold "
+                "from every "
                 "reward and from the threshold."
             )
 

@@ -23,7 +23,7 @@ from goodarm.problem import Bounded, GradedCases, Problem, Rewards
 OPEN = "open"
 """The verdict of an undecided arm in journals and JSON."""
 UNDECIDED = "undecided"
-"""The same in pages, figures and sentences."""
+"""The verdict of an undecided arm in pages, figures and sentences."""
 LISTED = 1000
 """Maximum number of arm ids to search for one that resembles a misspelt id."""
 
@@ -49,9 +49,9 @@ class Entry(Protocol):
 class Totals(NamedTuple):
     """Totals of one arm's samples.
 
-    asked   : samples asked for, void ones not counted
+    asked   : samples asked for, excluding void ones
     told    : samples whose reward is known
-    pending : samples whose reward is not known yet
+    pending : samples whose reward is not yet known
     total   : sum of the known rewards
     """
 
@@ -124,21 +124,21 @@ class Phrases(NamedTuple):
 
 
 PER_UNIT = ("mean", "any", "sum", "ratio")
-"""Ways to make one reward of all rows of a unit: a person, a session, a machine."""
+"""Ways to combine all rows of a unit (a person, session or machine) into one reward."""
 MARK = "\ufffc"
-"""Placeholder for an amount that a page writes in the reader's locale."""
+"""Placeholder for an amount that a page formats in the reader's locale."""
 
 
 class Labels(NamedTuple):
     """Names for tables and charts.
 
     estimate : name of the number compared with the bar, as a column heading
-    measured : the same at the beginning of a sentence
+    measured : the same name, for the beginning of a sentence
     bar      : name of the bar
     line     : label of the line in a chart; `MARK` stands for the bar
-    against  : name of what arms are compared with
+    against  : name of the object of comparison
     signed   : whether an estimate is written with its sign
-    fixed    : subject and verb for what must be fixed before the first look at rewards
+    fixed    : subject and verb: the part of the question to fix before the first look at rewards
     good     : word for a good verdict next to a headline such as "3 of 20 above 2%"
     bad      : the same for a bad one
     """
@@ -166,7 +166,7 @@ class Question(ABC):
                 whole, by `question`
     example   : how to ask it, for messages; {name} stands for the example of an argument
     good, bad : the words for the two verdicts
-    fixes     : owners of rule parameters whose values come from the question, and are not settings of the policy
+    fixes     : owners of rule parameters that the question sets, which are not settings of the policy
     format    : the journal format that introduced this kind; older versions of goodarm refuse to read it
     no_forecast : why the number of remaining samples can't be estimated; empty if it can
     no_zero   : why a missing reward can't count as 0; empty if it can
@@ -247,7 +247,7 @@ class Question(ABC):
 
     @property
     def names(self) -> list[str]:
-        """The metrics of a reward, in their order; empty where a reward is one number."""
+        """The metrics of a reward, in order; empty if a reward is one number."""
         return []
 
     @property
@@ -291,7 +291,7 @@ class Question(ABC):
         return total  # type: ignore[return-value]  # a number
 
     def estimate(self, arm: str, totals: TotalsOf) -> float:
-        """The estimate of an arm that is compared with the bar; NaN before there is any reward."""
+        """The estimate of an arm for comparison with the bar; NaN before the first reward."""
         return totals(arm).mean
 
     def audited(self, totals: TotalsOf) -> dict[str, Any]:
@@ -338,7 +338,7 @@ class Question(ABC):
         """The question with these fields, among others."""
 
     def shown(self, rewards: Rewards, names: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """The form in answers: the fields, and the words shown to people.
+        """The form in responses: the fields, and the words shown to people.
 
         names : what people call the arms that others are compared with, by id
 
@@ -419,7 +419,7 @@ ABOVE_A_TIE = 4e-9
 
 @dataclass(frozen=True)
 class Control(Question):
-    """Is an arm's mean at least that of the arm `arm` plus `margin`, or above it if the margin is 0? Rewards in [0, 1].
+    """Is an arm's mean at least that of the arm `arm` plus `margin`, or above it if the margin is 0? For [0, 1].
 
     A log may have rewards in another range, and its margin is in their units.
 
@@ -444,8 +444,8 @@ class Control(Question):
     fixes: ClassVar[tuple[str, ...]] = ("identification",)
     format: ClassVar[int] = 2
     no_forecast: ClassVar[str] = (
-        "the number of remaining samples can't be estimated against a control, whose own rewards move the evidence of "
-        "every arm. The interval of each arm shows how close it is to a verdict."
+        "the number of remaining samples can't be estimated in a comparison with a control, because the control's "
+        "rewards change the evidence of every arm. The interval of each arm shows how close it is to a verdict."
     )
     assumes: ClassVar[tuple[str, ...]] = ("arms do not compete with the control for the same reward",)
 
@@ -467,7 +467,7 @@ class Control(Question):
         return "not better" if self.margin >= 0.0 else "worse"
 
     def sign(self, word: str) -> int:
-        """The verdict of a word. Journals of earlier versions say better and worse whatever the margin."""
+        """The verdict of a word. Journals of earlier versions have better and worse for every margin."""
         return {"better": 1, "not worse": 1, "worse": -1, "not better": -1}.get(word, 0)
 
     @property
@@ -521,7 +521,7 @@ class Control(Question):
         if not isinstance(self.arm, str) or self.arm not in arms:
             raise UnknownName("control", str(self.arm), list(arms[:LISTED]))
         if len(arms) < 2:
-            raise InvalidValue(f"there is no arm but the control {self.arm!r}. Give the arms to compare with it.")
+            raise InvalidValue(f"there is no arm besides the control {self.arm!r}. Give the arms to compare with it.")
         if self.arm in weighted:
             raise InvalidValue(
                 f"the control {self.arm!r} gets no verdict and has no share of delta. Leave its weight out."
@@ -567,7 +567,8 @@ class Metric(NamedTuple):
             value = math.nan
         if match is None or math.isnan(value):
             raise InvalidValue(
-                f"can't read the bar {shown(text)}. Write a metric with its bar, like 'correct >= 0.9' or 'slow <= 5%'."
+                f"can't read the bar {shown(text)}. Write a metric with its bar, such as 'correct >= 0.9' or 'slow <= "
+                "5%'."
             )
         return Metric(match[1], value, match[2] in (">=", "at least"))
 
@@ -618,24 +619,24 @@ class Bars(Question):
     per_unit: ClassVar[tuple[str, ...]] = ()
     format: ClassVar[int] = 6
     no_forecast: ClassVar[str] = (
-        "the number of remaining samples can't be estimated with several bars, since it depends on how the metrics go "
-        "together. The interval of each metric shows how close it is to its bar."
+        "the number of remaining samples can't be estimated with several bars, because it depends on the correlation "
+        "of the metrics. The interval of each metric shows how close it is to its bar."
     )
     no_zero: ClassVar[str] = (
-        "unanswered='zero' would count a lost record as 0 in every metric, also where less is better. Use 'wait', or "
+        "unanswered='zero' would count a lost record as 0 in every metric, even if less is better. Use 'wait', or "
         "'void' if losses have nothing to do with rewards."
     )
 
     def __init__(self, bars: BarsGiven | Bars) -> None:
         metrics = tuple(_metric(each) for each in _listed(bars))
         if not 1 <= len(metrics) <= MOST_METRICS:
-            raise InvalidValue(f"several bars are at least 1 and at most {MOST_METRICS}; got {len(metrics)}.")
+            raise InvalidValue(f"the number of bars must be between 1 and {MOST_METRICS}; got {len(metrics)}.")
         for metric in metrics:
             _check_metric(metric)
         names = [metric.name for metric in metrics]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise InvalidValue(f"two bars are for the metric {twice!r}; give each metric one bar.")
+            raise InvalidValue(f"the metric {twice!r} has two bars. Give each metric one bar.")
         object.__setattr__(self, "metrics", metrics)
 
     @property
@@ -648,7 +649,7 @@ class Bars(Question):
         return 0.0
 
     def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
-        """The problem at the first metric's bar; the evidence of each other metric is at its own."""
+        """The problem at the first metric's bar; the evidence of other metrics uses their own bars."""
         return Problem(self.metrics[0].threshold, arms, delta, rewards)
 
     def phrases(self, amounts: Amounts) -> Phrases:
@@ -670,7 +671,7 @@ class Bars(Question):
         return Labels("margin", "Smallest distance from a bar", "bars", line, "the bars", True, fixed)
 
     def estimate(self, arm: str, totals: TotalsOf) -> float:
-        """The smallest distance of a metric's mean from its bar; negative where the mean is on the wrong side."""
+        """The smallest distance of a metric's mean from its bar; negative if the mean is on the wrong side."""
         seen = totals(arm)
         if not seen.told:
             return math.nan
@@ -701,8 +702,8 @@ class Bars(Question):
                 f"{name!r}: {metric.at_least:d}" for name, metric in zip(self.names, self.metrics, strict=True)
             )
             raise InvalidValue(
-                f"a reward has one number for each metric, like {{{example}}}; got {shown(given)}. Void the ticket if "
-                "a metric is lost."
+                f"a reward has one number for each metric, such as {{{example}}}; got {shown(given)}. Void the ticket "
+                "if a metric is lost."
             )
         return given
 
@@ -750,7 +751,7 @@ def _listed(given: BarsGiven | Bars) -> Iterable[Any]:
     if isinstance(given, Mapping):
         return [Metric.read(f"metric {bar}")._replace(name=name) for name, bar in given.items()]
     if not isinstance(given, Iterable):
-        raise InvalidValue(f"several bars are written like 'correct >= 0.9, slow <= 0.05'; got {shown(given)}.")
+        raise InvalidValue(f"write several bars as in 'correct >= 0.9, slow <= 0.05'; got {shown(given)}.")
     return given
 
 
@@ -761,7 +762,8 @@ def _metric(given: Any) -> Metric:
         sides = [side for side in ("at_least", "at_most") if side in given]
         if set(given) != {"metric", *sides} or len(sides) != 1:
             raise InvalidValue(
-                f"a bar has a metric and one of at_least and at_most, like {{'metric': 'slow', 'at_most': 0.05}}; got "
+                f"a bar has a metric and one of at_least and at_most, such as {{'metric': 'slow', 'at_most': 0.05}}; "
+                "got "
                 f"{shown(dict(given))}."
             )
         return Metric(given["metric"], checked_number("a bar", given[sides[0]]), sides[0] == "at_least")
@@ -903,7 +905,7 @@ def registered(answers: Mapping[type[Question], Answer], kind: type[Question], m
 
 
 def from_json(content: Mapping[str, Any]) -> Question:
-    """The question in a journal or a request: the kind whose field is there, and the fields that it writes.
+    """The question in a journal or a request, recognised by its kind's field.
 
     >>> from_json({"control": "now", "margin": 0.01, "threshold": None, "delta": 0.05})
     Control(arm='now', margin=0.01)

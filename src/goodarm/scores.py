@@ -67,7 +67,7 @@ def score_by_run(
 def score_over_rounds(
     means: ArrayLike, verdicts: ArrayLike, rounds: ArrayLike, threshold: float, grid: ArrayLike
 ) -> Floats:
-    """The exploit score collected by each round t of `grid`: sum over good verdicts by t of (t - t_i)(mu_i - xi).
+    """The exploit score collected by each round t of `grid`: sum over good verdicts until t of (t - t_i)(mu_i - xi).
 
     By cumulative sums: O(K log K + grid), for the arms of one run or the sum over many.
 
@@ -85,7 +85,7 @@ def score_over_rounds(
 
 
 def first_good_verdict(verdicts: ArrayLike, rounds: ArrayLike) -> float:
-    """tau_1, the round of the first good verdict of a run; NaN where there is none.
+    """tau_1, the round of the first good verdict of a run; NaN if there is none.
 
     >>> first_good_verdict([0, 1, 1, -1], [0, 30, 20, 5])
     20.0

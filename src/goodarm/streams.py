@@ -21,7 +21,7 @@ UNIT = 1.0 / 9007199254740992.0  # 2^-53
 
 
 def mix(z: np.uint64) -> np.uint64:
-    """A bijection of 64-bit words that maps neighbours far apart."""
+    """A bijection of 64-bit words that maps neighbours to distant values."""
     z = (z ^ (z >> SHIFT_30)) * MULTIPLIER_1
     z = (z ^ (z >> SHIFT_27)) * MULTIPLIER_2
     return z ^ (z >> SHIFT_31)
@@ -61,6 +61,6 @@ def run_key(seed: int, run: int) -> np.uint64:
 
 
 def metric_key(seed: int, run: int, metric: int) -> np.uint64:
-    """The same for one metric of the rewards; that of metric 0 is the run's."""
+    """The key of one metric of the rewards in a run; that of metric 0 is the run's key."""
     place = (run, REWARDS, metric) if metric else (run, REWARDS)
     return np.uint64(SeedSequence(seed, spawn_key=place).generate_state(1, np.uint64)[0])

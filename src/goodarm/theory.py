@@ -29,8 +29,8 @@ def lower_bound(
         divergence: d(mean, threshold). Default: Bernoulli; (mu - xi)^2/(2 scale^2) for Gaussian rewards.
 
     Returns:
-        The right side: possibly negative, and then it says nothing (it is made for delta -> 0). inf when the
-        lambda-th arm lies on the threshold, since no number of pulls tells it from a bad one.
+        The right side. It may be negative and then gives no information (the theorem is for delta -> 0). It is inf if
+        the lambda-th arm lies on the threshold, since no number of pulls distinguishes it from a bad one.
 
     >>> round(lower_bound([0.9, 0.6, 0.4], threshold=0.5, delta=0.005, good=1), 6)
     7.078032
@@ -53,7 +53,7 @@ def lower_bound(
 
 
 def hdoc_upper_bound(means: Means, threshold: float, delta: float, good: int | None = None) -> float:
-    """Growth of the rounds HDoC needs on average, up to a constant factor that the theory leaves open.
+    """Growth of the rounds HDoC needs on average, up to an unspecified constant factor.
 
     With `good` = lambda (Corollary 1):
         E[tau_lambda] = O((lambda log(1/delta) + (K - lambda) log log(1/delta) + K log(K/Delta))/Delta^2)
@@ -68,9 +68,9 @@ def hdoc_upper_bound(means: Means, threshold: float, delta: float, good: int | N
         good: lambda, the number of good arms to find; None: until every arm has its verdict.
 
     Returns:
-        The bracket of the O. Good for comparing problems, not for counting rounds. inf when two means are equal, or
-        one equals the threshold: Delta is then 0. That is the bound failing, not HDoC, where only means are equal.
-        log log(1/delta) counts as 0 from delta = 1/e on, where it would be negative.
+        The expression inside O(). It is useful for comparing problems, not for counting rounds. It is inf if two means
+        are equal or one equals the threshold, since Delta is then 0. If only means are equal, this is a weakness of the
+        bound, not of HDoC. log log(1/delta) counts as 0 for delta >= 1/e, where it would be negative.
 
     >>> round(hdoc_upper_bound([0.8, 0.6, 0.2], threshold=0.4, delta=0.05, good=1), 4)
     1539.3702
@@ -100,16 +100,16 @@ def hdoc_upper_bound(means: Means, threshold: float, delta: float, good: int | N
 def apt_error_bound(
     means: Means, threshold: float, horizon: float, *, precision: float = 0.0, sigma: float = 0.5
 ) -> float:
-    """Probability that APT misjudges any arm after T pulls, at most.
+    """Upper bound on the probability that APT misjudges any arm after T pulls.
 
     P(any arm with |mu_i - xi| > eps on the wrong side) <= exp(-T/(64 R^2 H) + 2 log((log T + 1) K)),
-    H = sum_i (|mu_i - xi| + eps)^-2. The bound exceeds 1, and says nothing, until T is a large multiple of H.
+    H = sum_i (|mu_i - xi| + eps)^-2. The bound exceeds 1, and is useless, until T is a large multiple of H.
 
     Args:
         means: mu, the means of the K arms in any order.
         threshold: xi.
-        horizon: T, pulls in all, at least 2K.
-        precision: eps; arms nearer to the threshold than this may be judged either way.
+        horizon: T, the total number of pulls, at least 2K.
+        precision: eps; arms closer to the threshold than this may be judged either way.
         sigma: R, the rewards' sub-Gaussian scale; 1/2 for rewards in [0, 1].
 
     >>> round(apt_error_bound([0.9, 0.6, 0.2], threshold=0.4, horizon=100_000), 6)
@@ -131,12 +131,12 @@ def apt_error_bound(
 
 
 def apt_regret_bound(means: Means, horizon: float, *, sigma: float = 0.5) -> float:
-    """Regret of APT in T rounds when its threshold is the largest mean, at most.
+    """Upper bound on the regret of APT in T rounds if its threshold is the largest mean.
 
     inf_{d >= 1} sum_{k: mu_k < mu*} 4 R^2 log(T) d/(mu* - mu_k) + (mu* - mu_k)(1 + K/T^(2d - 2))
 
-    The paper quotes it to show what a threshold is worth when rewards are collected: the nearer xi is to mu*, the
-    smaller the regret. The infimum has a closed form: with a = sum_k 4 R^2 log(T)/(mu* - mu_k) and
+    The paper quotes it to show the value of a threshold for collecting rewards: the closer xi is to mu*, the smaller
+        the regret. The infimum has a closed form: with a = sum_k 4 R^2 log(T)/(mu* - mu_k) and
     b = K sum_k (mu* - mu_k), the sum is a d + b T^(2 - 2d) + const, smallest at T^(2d - 2) = 2 b log(T)/a, or at d = 1.
 
     Args:
@@ -186,10 +186,10 @@ def exploit_ceiling(means: Means, threshold: float, horizon: float) -> float:
 def oracle_limit(
     means: Means, threshold: float, delta: float, horizon: float, divergence: Divergence = bernoulli_kl
 ) -> float:
-    """Exploit score of an oracle that knows the means, and still has to collect the evidence for each verdict.
+    """Exploit score of an oracle that knows the means but must still collect the evidence for each verdict.
 
-    Arm i costs c_i = log(K/delta)/d(mu_i, xi) pulls. Good arms are taken in the order of (mu_i - xi)/c_i, largest
-    first (Smith's rule: worth per pull), and arm i has its verdict after the costs of all arms up to it, C_i:
+    Arm i costs c_i = log(K/delta)/d(mu_i, xi) pulls. Good arms are pulled in the order of (mu_i - xi)/c_i, largest
+    first (Smith's rule: gain per pull), and arm i gets its verdict after C_i, the total cost of the arms up to it:
     score = sum_i (mu_i - xi) max(T - C_i, 0).
 
     Args:
@@ -213,7 +213,7 @@ def oracle_limit(
         raise InvalidValue(f"delta, the error probability, must lie in (0, 1); got {delta}.")
     gaps = (mu - threshold)[mu > threshold]
     divergences = np.array([divergence(float(mean), threshold) for mean in mu[mu > threshold]], dtype=np.float64)
-    # (mu_i - xi)/c_i without its common factor, so that an arm that costs nothing (d = inf) is no special case.
+    # (mu_i - xi)/c_i without its common factor, so that an arm with cost 0 (d = inf) is not a special case.
     order = np.argsort(-gaps * divergences, kind="stable")
     with np.errstate(divide="ignore"):  # a gap so small that d underflows to 0 costs inf
         finished = np.cumsum(math.log(len(mu) / delta) / divergences[order])
@@ -240,7 +240,7 @@ def _descending(means: Means, threshold: float, divergence: Divergence) -> npt.N
 
 
 def _count_good(mu: npt.NDArray[np.float64], threshold: float, good: int) -> int:
-    """The number of good arms m, once 1 <= good <= m is known."""
+    """The number of good arms m. Refuses `good` unless 1 <= good <= m."""
     m = int(np.sum(mu >= threshold))
     if not 1 <= good <= m:
         raise InvalidValue(

@@ -16,13 +16,13 @@ class Verdict(IntEnum):
 
 
 class Guarantee(Enum):
-    """The kind of guarantee that a verdict carries."""
+    """The kind of guarantee of a verdict."""
 
     CERTIFIED = "certified"
     """An anytime-valid test: P(any wrong verdict in the run) <= delta, under any sampling rule."""
 
     CERTIFIED_UNDER_MODEL = "certified under the model"
-    """The same, provided that the model of the arms is true."""
+    """The same guarantee, provided that the model of the arms is true."""
 
     CALIBRATED = "calibrated"
     """A learned bound whose error rate was measured on fresh problems and recorded in a certificate."""
@@ -44,7 +44,8 @@ class Basis(Enum):
     """The rewards of that arm alone. A model of the arms may guide the pulls, but can't make the verdict wrong."""
 
     MODEL = "model"
-    """An estimate by a model of all arms. It also decides arms never pulled, and is only as good as the model."""
+    """An estimate by a model of all arms. It also decides arms that were never pulled, and is only as reliable as the
+    model."""
 
     def __str__(self) -> str:
         return self.value

@@ -1,4 +1,4 @@
-"""Write files whole or not at all, with errors that explain failures."""
+"""Write files completely or not at all, with errors that explain failures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def refuse_replacing(path: Path, inputs: Iterable[Path] = ()) -> None:
     """Refuse to replace a store, or a file that the same operation reads.
 
     inputs : files, folders and globs that the operation reads. A table written into such a folder, or to a name that
-             the glob matches, would be a part of the log at the next look
+             the glob matches, would become part of the log at the next look
     """
     if is_database(path):
         raise UnusableFolder(f"{path} is a database, and writing this file would destroy it. Give another file name.")
@@ -48,13 +48,13 @@ def refuse_replacing(path: Path, inputs: Iterable[Path] = ()) -> None:
     for source in inputs:
         if source.is_file() and path.exists() and path.samefile(source):
             raise UnusableFolder(
-                f"{path} is read by this command, and writing the result would destroy it. Give another file name."
+                f"{path} is an input of this command, and writing the result would destroy it. Give another file name."
             )
         within = source.is_dir() and path.resolve().is_relative_to(source.resolve())
         matched = has_magic(str(source)) and path.absolute().match(str(source.absolute()))
         if (within or matched) and path.suffix.lower() in TABLES:
             raise UnusableFolder(
-                f"{path} would be read as a part of {source} the next time. Give a file or folder outside of it."
+                f"{path} would become part of {source} at the next look. Give a file or folder outside it."
             )
 
 
@@ -75,7 +75,7 @@ def whole(path: Path, write: Callable[[Path], object], inputs: Iterable[Path] = 
 
 
 def write_whole(path: str | Path, write: Callable[[Path], object], inputs: Iterable[Path] = ()) -> Path:
-    """One file at a path given by the caller, whole or not at all."""
+    """Write one file at the caller's path, completely or not at all."""
     found = Path(path)
     if found.is_dir():
         raise UnusableFolder(f"{found} is a folder. Give the path of a file.")

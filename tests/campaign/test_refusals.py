@@ -54,7 +54,7 @@ def endless() -> dict[str, Any]:
 REFUSED: dict[str, Callable[[Campaign], object]] = {
     "unknown arm": lambda campaign: campaign.tell_arm("z", 1.0),
     "arm that is no text": lambda campaign: campaign.suspend(0),  # type: ignore[arg-type]  # on purpose
-    "ask for none": lambda campaign: campaign.ask(0),
+    "pass no criterion": lambda campaign: campaign.ask(0),
     "ask for half of one": lambda campaign: campaign.ask(0.5),  # type: ignore[arg-type]  # on purpose
     "ask for true": lambda campaign: campaign.ask(True),
     "ask for too many": lambda campaign: campaign.ask(10**7),

@@ -40,8 +40,8 @@ def test_without_a_cap_only_good_is_certified_and_the_sentence_says_so(tmp_path:
 def test_with_a_cap_bad_is_about_cut_rewards() -> None:
     with told("memory:", {"high": 2.5, "low": 0.1}, 5.0) as campaign:
         assert [row.verdict for row in campaign.arms()] == ["good", "bad"]
-        assert "; below is about rewards cut at 5" in campaign.headline()
-        assert campaign.audit("low")["notes"] == ["below is about rewards cut at 5"]  # type: ignore[index]
+        assert "; below applies to rewards cut at 5" in campaign.headline()
+        assert campaign.audit("low")["notes"] == ["below applies to rewards cut at 5"]  # type: ignore[index]
         assert "notes" not in campaign.audit("high")  # type: ignore[operator]
 
 
@@ -97,4 +97,4 @@ def test_the_command_line_creates_such_a_campaign(tmp_path: Path) -> None:
     named = ["campaign", "create", f"sqlite:///{tmp_path / 'c.db'}", "shop", "--arms", "a,b", "--json"]
     made = CliRunner().invoke(app, [*named, "--threshold", "5", "--rewards", "nonnegative:100"])
     assert made.exit_code == 0, made.output
-    assert "below is about rewards cut at 100" in json.loads(made.output)["headline"]
+    assert "below applies to rewards cut at 100" in json.loads(made.output)["headline"]

@@ -116,7 +116,7 @@ BAD = {
     "unknown rule": (("kano-1", "--policy", "hdoc+kd"), "unknown identification rule 'kd'. Did you mean 'kt'"),
     "unreadable policy": (("kano-1", "--policy", "hdoc+kt("), "can't read"),
     "empty policy": (("kano-1", "--policy", ""), "can't read"),
-    "unknown parameter": (("kano-1", "--policy", "ucb(gamma=1)"), "has no parameter 'gamma'; it has: beta"),
+    "unknown parameter": (("kano-1", "--policy", "ucb(gamma=1)"), "has no parameter 'gamma'. Its parameters: beta"),
     "no number": (("kano-1", "--policy", "ucb(beta=x)"), "a parameter is written name=number"),
     "infinite parameter": (("kano-1", "--policy", "ucb(beta=inf)"), "must be a finite number; got inf"),
     "twice": (("kano-1", "--policy", "hdoc", "--policy", "hdoc"), "'hdoc' is named twice"),
@@ -195,7 +195,7 @@ def test_one_arm_is_enough(tmp_path: Path) -> None:
 
 TABLES = {
     "cut in a row": ("arm,mean\nred,0.1\nblu", "row 2"),
-    "no rows": ("arm,mean\n", "a header and no rows"),
+    "no rows": ("arm,mean\n", "a header without rows"),
     "empty": ("", "arm and mean"),
     "nan": ("arm,mean\nred,0.1\nblue,nan\n", "nan"),
     "out of range": ("arm,mean\nred,1.1\n", "between 0 and 1; got 1.1"),

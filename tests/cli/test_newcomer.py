@@ -99,8 +99,8 @@ def test_one_environment_is_shown_with_an_example() -> None:
 TABLES = {
     "folder": (None, "is a folder"),
     "empty": (b"", "found an empty file"),
-    "header": (b"arm,mean\n", "a header and no rows"),
-    "latin": ("arm,mean\né,0.1\n".encode("latin-1"), "not in UTF-8 (byte 0xe9 at place 9; Latin-1, perhaps"),
+    "header": (b"arm,mean\n", "a header without rows"),
+    "latin": ("arm,mean\né,0.1\n".encode("latin-1"), "not in UTF-8 (byte 0xe9 at place 9; perhaps Latin-1"),
     "bars": (b"arm|mean\na|0.1\n", "found 'arm|mean'"),
 }
 

@@ -45,7 +45,7 @@ def test_impossible_wish_is_told() -> None:
     shown = runner.invoke(app, [*QUICK, "--budget", "200"])
     assert shown.exit_code == 0
     words = " ".join(shown.stdout.split())
-    assert "A verdict on every arm is out of reach: no policy that keeps delta = 0.05" in words
+    assert "A verdict on every arm is impossible: no policy with delta = 0.05" in words
     assert "Impossible" not in words, "good arms are found all the same"
     shown = runner.invoke(app, [*QUICK, "--budget", "9"])
     assert "Impossible: 9 rounds are too few to pull each of the 10 arms once." in shown.stdout
@@ -73,7 +73,7 @@ def test_means_from_a_file_and_a_picture(tmp_path) -> None:
         (["plan", "--threshold", "0.5", "--arms", "1e9"], "Plan for a sample, --arms 100000:"),
         (
             ["plan", "--threshold", "0.5", "--arms", "3", "--gap", "0.1", "--prior", "beta:1,1"],
-            "give one of --gap, --means and --prior",
+            "give only one of --gap, --means and --prior",
         ),
     ],
 )

@@ -38,4 +38,4 @@ def test_columns_and_scale_are_told_and_the_warning_names_judge(log: Path) -> No
 def test_options_of_a_log_belong_to_a_log() -> None:
     code, _, said = run("kano-1", *OPTIONS)
     assert code == 2
-    assert "--arm belongs to replay:LOG with a --threshold or --bars; got kano-1" in said
+    assert "--arm requires replay:LOG with a --threshold or --bars; got kano-1" in said

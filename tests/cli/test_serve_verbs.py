@@ -24,7 +24,7 @@ def test_tokens_are_made_listed_and_revoked(tmp_path: Path) -> None:
     plain = run("token", "create", "--role", "reader", *store)
     assert f"for the store {store[1]}" in plain.stderr
     assert plain.stdout.startswith("goodarm_")
-    assert "shown only now" in plain.stderr
+    assert "not shown again" in plain.stderr
     assert run("token", "revoke", made["id"], *store).returncode == 0
     listed = json.loads(run("token", "list", "--json", *store).stdout)["tokens"]
     assert [(each["role"], each["name"], each["revoked_at"] is None) for each in listed] == [

@@ -136,9 +136,9 @@ def by_text(arm, pool, bar, beta="high"):
 @pytest.mark.parametrize(
     ("index", "said"),
     [
-        (partial(lost_after_twenty), "must be a plain one, since it is compiled; got functools.partial"),
-        (Own().index, "must be a plain one, since it is compiled; got <bound method Own.index"),
-        (by_keyword, "'beta' of by_keyword must be a number that can be given by position"),
+        (partial(lost_after_twenty), "must be a plain one, because it is compiled; got functools.partial"),
+        (Own().index, "must be a plain one, because it is compiled; got <bound method Own.index"),
+        (by_keyword, "'beta' of by_keyword must be a number that can be passed by position"),
         (by_text, "its default is 'high'"),
     ],
     ids=["partial", "method", "keyword", "text"],

@@ -161,7 +161,7 @@ def test_what_verdicts_rest_on():
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
-        ("ucb+design(norm=1)@linear", UnsoundPairing, "never look at rewards, and ucb does"),
+        ("ucb+design(norm=1)@linear", UnsoundPairing, "ignore rewards, and ucb does"),
         ("widest+design(norm=1)@mixed", UnsoundPairing, "not for @mixed"),
         ("widest+design@linear", InvalidValue, "design needs norm"),
         ("ucb+self-normalised(norm=1)", UnsoundPairing, "the policy has none"),
@@ -191,7 +191,7 @@ def test_a_choice_is_checked_with_a_model_too():
 
 def test_a_blind_choice_is_no_design():
     """It would skip decided arms, and so let rewards change the pulls."""
-    with pytest.raises(UnsoundPairing, match="never look at rewards"):
+    with pytest.raises(UnsoundPairing, match="ignore rewards"):
         policy(ChoiceRule(name="x", choose=always_the_first, blind=True), "design(norm=1)", model="linear")
 
 

@@ -187,7 +187,7 @@ def test_second_file_wrong_keeps_the_first_out_too(cache, publisher) -> None:
 @pytest.mark.slow
 def test_offline_message_says_what_to_do(cache, publisher) -> None:
     nobody_listens = re.sub(r":\d+$", ":9", publisher.address)
-    with pytest.raises(UnavailableData, match=r"offline, or the address is out of reach.*GOODARM_DATA"):
+    with pytest.raises(UnavailableData, match=r"offline, or the address is unreachable.*GOODARM_DATA"):
         fetch(tiny(nobody_listens))
 
 

@@ -55,7 +55,7 @@ def test_log_from_anywhere(kind: str, tmp_path) -> None:
 def test_by_name_from_the_command_line(tmp_path) -> None:
     path = sources(tmp_path)["csv"]
     assert means_of(environment(f"replay:{path}", threshold=0.6)) == AVERAGES
-    with pytest.raises(InvalidValue, match="no threshold of its own"):
+    with pytest.raises(InvalidValue, match="no default threshold"):
         environment(f"replay:{path}")
 
 
@@ -97,7 +97,7 @@ def test_scale_maps_rewards_and_threshold() -> None:
     found = replay(stars, threshold=3.0, arm="movie", reward="stars", low=1, high=5)
     assert means_of(found) == {"x": 0.5, "y": 0.25}
     assert found.threshold == 0.5
-    with pytest.raises(UnreadableTable, match=r"reward in row 2 is 5, outside of \[0, 1\].*low and high"):
+    with pytest.raises(UnreadableTable, match=r"reward in row 2 is 5, outside \[0, 1\].*low and high"):
         replay(stars, threshold=0.5, arm="movie", reward="stars")
     with pytest.raises(InvalidValue, match="low must be less than high"):
         replay(stars, threshold=0.5, arm="movie", reward="stars", low=5, high=1)
@@ -123,7 +123,7 @@ def test_classification() -> None:
     ("log", "message"),
     [
         ({"arm": ["a"], "price": [1.0]}, "needs a header with the columns arm and reward; found 'arm', 'price'"),
-        ({"arm": [], "reward": []}, "a header and no rows"),
+        ({"arm": [], "reward": []}, "a header without rows"),
         ({"arm": ["a", "b"], "reward": [1.0]}, "same number of rows"),
         ({"arm": ["a", "b"], "reward": [1.0, "?"]}, r"the reward in row 2 is '\?', not a number"),
         ({"arm": ["a", "b"], "reward": [None, 1.0]}, "the reward in row 1 is None, not a number"),

@@ -152,7 +152,7 @@ def test_without_a_cap_no_arm_is_bad_and_the_output_says_what_bad_is_about() -> 
     assert any("no arm can be called bad" in note for note in free.notes)
     capped = goodarm.judge(log, threshold=1.0, rewards=NonNegative(10.0))
     assert (capped.good, capped.bad) == (["a"], ["b"])
-    assert capped.sentence.endswith("below is about rewards cut at 10")
+    assert capped.sentence.endswith("below applies to rewards cut at 10")
     assert math.isinf(free.arms.needs[free.arms.arm == "b"][0])
 
 

@@ -104,7 +104,7 @@ def test_postgresql_shares_delta_by_appearance_and_tells_of_late_arms(address: s
     query = "SELECT *, to_timestamp(hour) AS at FROM \"Log\" WHERE item <> 'plain' OR hour > 9000"
     options = {"threshold": 0.06, "arm": "item", "reward": "click"}
     found = goodarm.judge(address, query=query, **options)
-    assert any("not all arms are there from the beginning" in note for note in found.notes)
+    assert any("not all arms exist from the beginning" in note for note in found.notes)
     one = goodarm.judge(address, query=query, by_appearance=True, time="at", **options)
     two = goodarm.judge(late, by_appearance=True, time="hour", **options)
     assert one.as_dict()["arms"] == two.as_dict()["arms"]
@@ -347,7 +347,7 @@ def test_spark_gives_the_verdicts_of_duckdb(spark: Any, log: pl.DataFrame, tmp_p
         assert of_spark.arms.low == pytest.approx(here.arms.low, rel=1e-9)
     timed = table.selectExpr("*", "timestamp_seconds(hour) AS at").filter("item <> 'plain' OR hour > 9000")
     late = goodarm.judge(timed, threshold=0.06, arm="item", reward="click")
-    assert any("not all arms are there from the beginning" in note for note in late.notes)
+    assert any("not all arms exist from the beginning" in note for note in late.notes)
     for options in ({"reward": "click", "order": "hour"}, {**CASES[2], "order": "hour"}):
         assert found(table, options) == found(log, options)
 

@@ -55,7 +55,7 @@ def visits(people: int = 200, **more: Any) -> Columns:
 def test_rows_without_a_time_have_no_window(source: Any, no_time: float | None, tmp_path: Path) -> None:
     """Such rows were left out without a word; an infinite last time closed the window of every unit."""
     columns = visits(t=[no_time if j % 4 == 0 else float(j) for j in range(200)])
-    with pytest.raises(UnreadableTable, match="50 rows have no t, and so no place in a window"):
+    with pytest.raises(UnreadableTable, match="50 rows have no t, so they can't be placed in a window"):
         judge(source(columns, tmp_path), threshold=0.5, unit="user", time="t", window=10)
     found = judge(source(visits(), tmp_path), threshold=0.5, unit="user", time="t", window=10)
     assert (found.good, found.bad) == (["a"], ["b"])
@@ -72,7 +72,7 @@ def test_infinite_rewards_that_cancel_are_refused(source: Any, tmp_path: Path) -
     columns = visits(user=["u0", "u0", *(f"u{j}" for j in range(198))], arm=["a"] * 200)
     columns["reward"][:2] = [math.inf, -math.inf]
     for rewards in ("nonnegative", "nonnegative:10"):
-        with pytest.raises(UnreadableTable, match="for the sum over a user, and not all values of reward keep to it"):
+        with pytest.raises(UnreadableTable, match="for the sum over a user, but some values of reward violate this"):
             judge(source(columns, tmp_path), threshold=0.5, unit="user", per_unit="sum", rewards=rewards)
 
 
@@ -162,4 +162,4 @@ def test_a_ledger_keeps_the_order_of_the_draws(tmp_path: Path) -> None:
 def test_an_order_states_what_it_needs() -> None:
     columns = {"arm": ["a"] * 30, "reward": [1.0] * 30, "day": [j // 10 for j in range(30)]}
     found = judge(columns, threshold=0.3, order="day")
-    assert any("every look had all rows of its last one" in each for each in found.conditions)
+    assert any("every look had all rows of its last value" in each for each in found.conditions)

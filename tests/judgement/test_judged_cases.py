@@ -59,7 +59,9 @@ def test_a_part_of_it_is_judged_without_replacement() -> None:
 
 def test_the_size_of_the_set_is_asked_for_where_it_can_not_be_known() -> None:
     """Arms with as many cases each, but different ones, do not make up a whole set."""
-    with pytest.raises(InvalidValue, match=r"has results on 100 of the \d+ cases in the log. Say how many"):
+    with pytest.raises(
+        InvalidValue, match=r"has results on 100 of the \d+ cases in the log. Give the size of the test set"
+    ):
         judged(log(kept=100))
     with pytest.raises(InvalidValue, match="has 200 different cases, more than the 150 of the test set"):
         judged(log(), cases=150)
@@ -81,7 +83,7 @@ def test_grades_of_a_whole_set_are_decided_for_certain() -> None:
     assert found.rule == "bet-mixture"
     columns = log(kept=100)
     columns["passed"][:2] = [0.5, 0.5]  # their sum is a whole number
-    with pytest.raises(InvalidValue, match="name the column with that order, `order=COLUMN`"):
+    with pytest.raises(InvalidValue, match="Name the column with that order: `order=COLUMN`"):
         judged(columns, cases=CASES)
 
 
@@ -210,7 +212,7 @@ def test_what_does_not_fit_is_refused(more: dict[str, object]) -> None:
     given = {"threshold": 0.8, "arm": "prompt", "reward": "passed", "case": "case", **more}
     with pytest.raises(GoodarmError):
         judge(log(), **given)
-    with pytest.raises(InvalidValue, match="name its column too"):
+    with pytest.raises(InvalidValue, match="Name its column as well"):
         judge(log(), threshold=0.8, arm="prompt", reward="passed", cases=200)
 
 
@@ -230,7 +232,7 @@ def test_result_files_of_other_tools() -> None:
         judge(here / "promptfoo.json", threshold=0.5, format="promptfoo")
     twice = judge(here / "promptfoo.json", threshold=0.5, format="promptfoo", repeats=2)
     assert (twice.good, twice.bad) == (["plain / careful", "terse / careful"], ["plain / hasty", "terse / hasty"])
-    with pytest.raises(InvalidValue, match="say of which tool"):
+    with pytest.raises(InvalidValue, match="Name the tool as well"):
         judge(here / "promptfoo.json", threshold=0.5, metric="score")
 
 

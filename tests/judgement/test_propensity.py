@@ -42,7 +42,7 @@ def test_weights_undo_what_the_policy_did(log: pl.DataFrame, tmp_path: object) -
     assert weighted.arms.mean == pytest.approx([0.2, 0.2], abs=0.01)
     assert weighted.arms.pulls.sum() == ROWS
     assert any("refer to the rows in which the arm could be shown" in note for note in weighted.notes)
-    assert not any("only a part of the rows" in note for note in weighted.notes)
+    assert not any("only some of the rows" in note for note in weighted.notes)
 
 
 def test_weights_are_never_cut(log: pl.DataFrame) -> None:
@@ -73,7 +73,7 @@ def test_rows_are_not_left_out_because_of_the_arm_that_was_shown() -> None:
         with pytest.raises(GoodarmError, match="with propensities no row may be left out because of the arm"):
             goodarm.judge(log, where=where, **AT_THE_BAR)
     for options in ({"where": "kind = 'k0'"}, {"by": "kind"}):
-        with pytest.raises(GoodarmError, match="The log needs the rows of all arms"):
+        with pytest.raises(GoodarmError, match="The log must have the rows of all arms"):
             goodarm.judge(log, **options, **AT_THE_BAR)
     assert goodarm.judge(log, where="shop = 1", **AT_THE_BAR).rows < 4000
 
@@ -124,7 +124,7 @@ def test_an_arm_that_came_later_is_judged_by_the_rows_in_which_it_could_be_shown
     found = goodarm.judge(data, threshold=0.4, propensity="p", cap=2, max_arms=2)
     assert (found.good, found.bad) == (["new"], ["old"])
     assert dict(zip(found.arms.arm, found.arms.mean, strict=True))["new"] == pytest.approx(0.45, abs=0.02)
-    assert any("1 arm could be shown in only a part of the rows: new in about" in note for note in found.notes)
+    assert any("1 arm could be shown in only some of the rows: new in about" in note for note in found.notes)
 
 
 def test_the_promise_with_propensities() -> None:
@@ -195,7 +195,7 @@ def test_sql_and_frames_weigh_alike(log: pl.DataFrame, tmp_path: object) -> None
         (0.5, {}, "self-normalised weights have no certificate"),
         (0.5, {"cap": 0.5}, "at least 1"),
         (0.5, {"cap": 5, "rewards": "gaussian:1"}, "needs bounded rewards"),
-        (0.5, {"cap": 5, "rule": "hoeffding"}, "weighted rewards are judged by gap-mixture only"),
+        (0.5, {"cap": 5, "rule": "hoeffding"}, "weighted rewards are judged only by gap-mixture"),
     ],
 )
 def test_what_is_refused(change: float, options: dict[str, object], message: str) -> None:

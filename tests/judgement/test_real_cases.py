@@ -157,7 +157,7 @@ def test_the_sample_log_itself_with_and_without_propensities(data_folder: Path) 
     weighted = goodarm.judge(
         log, arm="item_id", reward="click", threshold=0.005, propensity="propensity_score", cap=100
     )
-    assert not any("only a part of the rows" in note for note in weighted.notes)
+    assert not any("only some of the rows" in note for note in weighted.notes)
     assert weighted.rows == 10_000
     assert (weighted.arms.low <= weighted.arms.mean).all()
 

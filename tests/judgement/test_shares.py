@@ -189,7 +189,7 @@ def test_arms_that_appear_late_are_told(tmp_path: Path, kind: str) -> None:
         }[kind]  # fmt: skip
         time = {"time": "at"} if kind == "csv" else {}
         notes = goodarm.judge(data, threshold=0.5, arm="arm", reward="reward", **time).notes
-        late = [note for note in notes if "not all arms are there from the beginning" in note]
+        late = [note for note in notes if "not all arms exist from the beginning" in note]
         assert bool(late) == told
         if told:
             assert "after 30% of the rows" in late[0]
@@ -241,7 +241,7 @@ def test_a_ledger_refuses_another_window_or_test_set(tmp_path: Path) -> None:
     ):
         ledger = tmp_path / f"{j}.json"
         goodarm.judge(log, threshold=0.5, ledger=ledger, **options)
-        with pytest.raises(InvalidValue, match="What is asked must be fixed before the first look"):
+        with pytest.raises(InvalidValue, match="The question must be fixed before the first look"):
             goodarm.judge(log, threshold=0.5, ledger=ledger, **{**options, **change})
     kept = json.loads(ledger.read_text())
     del kept["asked"]["cases"], kept["asked"]["time"]  # a ledger of an earlier version goes on
@@ -255,7 +255,7 @@ def test_a_ledger_refuses_another_window_or_test_set(tmp_path: Path) -> None:
 
 def test_a_look_that_fails_writes_nothing(tmp_path: Path) -> None:
     log = {"arm": ["a", "b"], "reward": [1, 0], "at": [1.0, None]}
-    with pytest.raises(GoodarmError, match="no place in the order"):
+    with pytest.raises(GoodarmError, match="so their place in the order is unknown"):
         goodarm.judge(log, threshold=0.5, order="at", ledger=tmp_path / "looks.json")
     assert not (tmp_path / "looks.json").exists()
 
@@ -269,7 +269,7 @@ def test_a_look_that_fails_writes_nothing(tmp_path: Path) -> None:
         ("cut", "is damaged: it is not a complete ledger"),
         ("greedy", "its shares are not shares of one delta"),
         ("twice", "an arm has two shares"),
-        ("reserve", "its first look has spent the reserve"),
+        ("reserve", "its first look has used the reserve"),
     ],
 )
 def test_a_damaged_ledger_is_refused(tmp_path: Path, text: str, reason: str) -> None:
@@ -318,7 +318,7 @@ def test_what_is_refused() -> None:
     for options, message in (
         ({"max_arms": 1}, "the log has 2 arms to judge, more than `max_arms=1`"),
         ({"max_arms": 0}, "max_arms must be a whole number of at least 1"),
-        ({"by_appearance": True}, "needs to know when a row happened"),
+        ({"by_appearance": True}, "needs the time of each row"),
         ({"max_arms": 4, "ledger": "x"}, "`max_arms` and `ledger` divide delta"),
     ):
         with pytest.raises(InvalidValue, match=message):

@@ -47,7 +47,7 @@ def growing():
 @pytest.mark.parametrize("write", FORMATS.values(), ids=FORMATS)
 def test_a_late_arm_is_found_in_every_format(write, tmp_path):
     found = goodarm.judge(log_of(late(), tmp_path, write), threshold=0.5)
-    assert any("not all arms are there from the beginning" in each for each in found.warnings)
+    assert any("not all arms exist from the beginning" in each for each in found.warnings)
     assert found.guarantee != "certified"
 
 

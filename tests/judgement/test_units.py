@@ -227,10 +227,10 @@ def test_rows_without_a_unit(tmp_path: Path, kind: str) -> None:
         ({"unit": "u", "per_unit": "median"}, "unknown way to combine the rows of a unit 'median'"),
         ({"unit": "u", "per_unit": "ratio"}, "needs `unit_limit=D`"),
         ({"unit": "u", "unit_limit": 5}, "needs `unit_limit=D`"),
-        ({"unit": "u", "order": "at"}, "leave `order` out"),
+        ({"unit": "u", "order": "at"}, "Leave `order` out"),
         ({"unit": "u", "window": "soon"}, "can't read window 'soon'"),
         ({"unit": "u", "per_unit": "any", "rewards": "bounded:1,5", "threshold": 3.0}, "needs rewards in"),
-        ({"unit": "u", "window": "7d", "rewards": "gaussian:1", "criterion": "fdr"}, "needs bounded rewards"),
+        ({"unit": "u", "window": "7d", "rewards": "gaussian:1", "criterion": "fdr"}, "requires bounded rewards"),
     ],
 )
 def test_what_is_refused(options: dict[str, Any], message: str) -> None:
@@ -350,7 +350,7 @@ def test_a_limit_far_above_the_rows_of_a_unit_is_said_with_its_price() -> None:
     log = {"arm": ["a"] * 2000, "user": users.tolist(), "reward": (rng.random(2000) < 0.3).astype(int).tolist()}
     asked: dict[str, Any] = {"threshold": 0.2, "unit": "user", "per_unit": "ratio"}
     (note,) = [note for note in goodarm.judge(log, **asked, unit_limit=50).notes if "times as many" in note]
-    assert note.startswith("a user has 5 rows on average and may have 50. For the same evidence this takes about 100 ")
+    assert note.startswith("a user has 5 rows on average and may have 50. The same evidence needs about 100 ")
     assert not [note for note in goodarm.judge(log, **asked, unit_limit=5).notes if "times as many" in note]
     one, units = np.ones(1), 20_000.0
     whole, tenth = (

@@ -117,7 +117,7 @@ def test_each_segment_has_its_own_control() -> None:
         ),
         ({"versus": "now", "margin": 1.5}, "margin must be less than"),
         ({"versus": "now", "rewards": "gaussian:1"}, "bounded rewards only. Compare .*nonnegative:CAP"),
-        ({"versus": "now", "rule": "kt"}, "leave `rule` out"),
+        ({"versus": "now", "rule": "kt"}, "Leave `rule` out"),
     ],
 )
 def test_what_is_refused(options: dict[str, object], message: str) -> None:

@@ -257,6 +257,6 @@ def compared(**given: Any) -> goodarm.Judgement:
 def test_a_comparison_of_amounts_says_how_many_users_a_lift_needs() -> None:
     (note,) = [note for note in compared().notes if "higher" in note]
     assert note.startswith("by the spread of the rewards of now, an arm whose mean is 5%, 10%, 20% or 50% higher")
-    assert note.endswith("users, with as many of now")
+    assert note.endswith("users, and as many of now")
     assert not [note for note in compared(margin=0.01).notes if "higher" in note]
     assert not [note for note in compared(rewards="bounded:-1,1").notes if "higher" in note]

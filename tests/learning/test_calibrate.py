@@ -162,7 +162,7 @@ def test_too_few_learning_runs_are_refused_too() -> None:
 def test_families_without_good_or_without_bad_arms() -> None:
     with pytest.raises(InvalidValue, match="no arm of bernoulli lies above the threshold"):
         learn(bernoulli([0.1, 0.2], 0.5), horizon=1000)
-    with pytest.warns(NotCalibrated, match="has never seen a bad arm"):
+    with pytest.warns(NotCalibrated, match="has seen no bad arm"):
         learn(bernoulli([0.7, 0.8], 0.5), "dgai", horizon=1000, budget=14)
 
 

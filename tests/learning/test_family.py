@@ -120,10 +120,10 @@ def test_dgai_learns_offline_on_gaussian_rewards() -> None:
 @pytest.mark.parametrize(
     ("values", "given", "message"),
     [
-        ([0.5, 1.5, 0.2, 0.3], {}, "row 2 is 1.5, outside of .0, 1."),
+        ([0.5, 1.5, 0.2, 0.3], {}, "row 2 is 1.5, outside .0, 1."),
         ([0.5, float("nan"), 0.2, 0.3], {}, "row 2 is nan"),
         ([0.5, 0.5, 0.2, 0.2], {}, "no arm of the log has two different rewards"),
-        ([0.5, 2.0, 0.2, 0.3], {"rewards": NonNegative()}, "a family can't be made of"),
+        ([0.5, 2.0, 0.2, 0.3], {"rewards": NonNegative()}, "a family can't be made from"),
     ],
 )
 def test_rows_of_which_no_family_can_be_made(values: list[float], given: dict[str, object], message: str) -> None:

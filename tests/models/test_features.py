@@ -27,7 +27,7 @@ def test_columns_of_a_dataframe(make):
 
 def test_a_gap_in_a_dataframe_is_named():
     frame = pl.DataFrame({"price": [1.0, None, 4.0], "size": [2, 5, 1]})
-    with pytest.raises(InvalidValue, match="feature 'price' of arm 1 is nan; 1 arms have such a gap"):
+    with pytest.raises(InvalidValue, match="feature 'price' of arm 1 is nan; 1 arms have missing values"):
         checked_features(frame)
 
 

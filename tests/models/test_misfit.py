@@ -80,7 +80,7 @@ def lowered_environment(count: int, depth: float) -> Environment:
 @pytest.mark.parametrize("name", ["widest+self-normalised(norm=1)@linear", "widest+design(norm=1)@linear"])
 def test_ten_arms_called_good_against_their_own_rewards_are_told(name: str) -> None:
     """The ten best arms 0.2 below the line: wrong in every run, and once there was no warning in any."""
-    with pytest.warns(ModelWarning, match="its verdicts carry no guarantee here"):
+    with pytest.warns(ModelWarning, match="its verdicts have no guarantee here"):
         runs = simulate(name, lowered_environment(10, 0.2), horizon=20_000, runs=10, seed=5)
     assert runs.wrong_runs == 10
     assert runs.misfit > ALARM

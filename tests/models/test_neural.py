@@ -52,7 +52,7 @@ def test_training_learns_the_means():
 
 
 def test_no_certificate_of_its_own():
-    with pytest.raises(UnsoundPairing, match="not for @neural: its verdicts would carry no guarantee"):
+    with pytest.raises(UnsoundPairing, match="not for @neural: its verdicts would have no guarantee"):
         policy("ucb+rkhs(norm=1)@neural")
     assert str(policy("ucb+kt@neural").decided_by) == "own evidence"
 

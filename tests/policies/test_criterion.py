@@ -54,7 +54,7 @@ def test_another_criterion_than_a_policy_was_made_with_is_refused(made: str, ask
         lambda: simulate(finished, "kano-1", horizon=100, criterion=asked),
         lambda: ComparisonRequest("kano-1", (finished,), criterion=asked).specs,
     ):
-        with pytest.raises(InvalidValue, match=f"was made for the criterion {made}, and {asked} is asked for"):
+        with pytest.raises(InvalidValue, match=f"was made for the criterion {made}, not {asked}, so its verdicts"):
             use()
 
 

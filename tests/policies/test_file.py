@@ -115,5 +115,5 @@ def test_a_missing_file_is_named() -> None:
 
 
 def test_another_reward_family_is_refused(saved: Path) -> None:
-    with pytest.raises(UnsoundPairing, match=r"learned on rewards in \[0, 1\], and these are Gaussian"):
+    with pytest.raises(UnsoundPairing, match=r"learned on rewards in \[0, 1\], but these are Gaussian"):
         policy(str(saved), rewards=Gaussian(scale=1.0))

@@ -95,8 +95,8 @@ class Own(Linear):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (Kernel(kernel=Mine()), r"kernel of @kernel is a .*Mine, which a policy file can't keep"),
-        (Own(), "can't keep the model Own"),
+        (Kernel(kernel=Mine()), r"kernel of @kernel is a .*Mine, which a policy file can't store exactly"),
+        (Own(), "can't store the model Own"),
     ],
 )
 def test_what_a_file_can_not_keep_is_refused(model: Linear | Kernel, message: str, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_what_a_file_can_not_keep_is_refused(model: Linear | Kernel, message: st
 
 def test_a_rule_of_ones_own_is_not_saved_under_somebody_elses_name(tmp_path: Path) -> None:
     impostor = IndexRule(name="ucb", index=lambda arm, pool, bar: -arm.mean)
-    with pytest.raises(InvalidValue, match="another rule is registered under this one"):
+    with pytest.raises(InvalidValue, match="another rule is registered under this name"):
         kept(policy(impostor, "kt"), tmp_path / "p.json")
 
 

@@ -97,8 +97,8 @@ def test_a_learner_keeps_its_own_value() -> None:
         (lambda: policy("ucb", MINE, beta=1.0), r"'ucb\(beta=1\)\+mine\(beta=1\)'.*sampling.beta.*identification.beta"),
         (lambda: policy(policy("ucb", MINE), beta=1.0), r"sampling rule 'ucb' and the identification rule 'mine'"),
         (lambda: policy(LAZY, "kt", first=1.0), r"the learner 'prior'.*learner\.first"),
-        (lambda: policy("thompson(beta=1)+kt"), "has no parameter 'beta'; it has: none"),
-        (lambda: policy("ucb+kt", **{"learner.beta": 1.0}), "has no parameter 'learner.beta'; it has: beta"),
+        (lambda: policy("thompson(beta=1)+kt"), "has no parameter 'beta'. Its parameters: none"),
+        (lambda: policy("ucb+kt", **{"learner.beta": 1.0}), "has no parameter 'learner.beta'. Its parameters: beta"),
     ],
 )
 def test_an_ambiguous_or_unknown_name_is_refused_with_a_way_to_write_it(make, wanted: str) -> None:
@@ -125,7 +125,7 @@ def test_a_name_shared_by_one_rule_only_is_not_shared() -> None:
     assert made.setting.identification == {"ridge": 7.0}
     assert made.setting.sampling["ridge"] == made.setting.learner["ridge"] == 0.5
     sharing = RadiusRule(name="sharing", radius=radius, shared=("ridge",))
-    with pytest.raises(InvalidValue, match="share the parameter ridge, and its default is 1 in the one and 7 in the"):
+    with pytest.raises(InvalidValue, match="share the parameter ridge, but its default is 1 in one and 7 in the"):
         policy("softucb", sharing)
 
 

@@ -97,5 +97,5 @@ def test_a_decided_arm_is_left_alone_where_each_arm_decides_for_itself() -> None
 
 @pytest.mark.parametrize("model", ["kernel", "mixed", "neural"])
 def test_other_models_are_refused(model: str) -> None:
-    with pytest.raises(UnsoundPairing, match=f"@{model} is none. Use @linear"):
+    with pytest.raises(UnsoundPairing, match=f"@{model} is not. Use @linear"):
         policy(f"track-and-stop@{model}")

@@ -18,7 +18,7 @@ async def fetched(app: Compressed, path: str) -> bytes:
     pieces: list[bytes] = []
 
     async def receive() -> Any:
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return await asyncio.get_running_loop().create_future()  # the client stays
 
     async def send(message: Any) -> None:
         pieces.append(message.get("body", b""))

@@ -270,7 +270,7 @@ def test_the_fingerprint_knows_metrics_and_bars() -> None:
         (lambda: table({"arm": ["a"], "mean": [0.5]}), InvalidValue, "neither"),
         (lambda: replay({"arm": ["a"], "reward": [0.5]}, 0.5, bars=BARS), InvalidValue, "both"),
         (lambda: replay({"arm": ["a"], "correct": [0.5], "slow": [0]}, bars=BARS, high=5), InvalidValue, "low, high"),
-        (lambda: find_environment("matrix:a.csv", bars=BARS), InvalidValue, "no metrics"),
+        (lambda: find_environment("matrix:a.csv", bars=BARS), InvalidValue, "not several metrics"),
         (lambda: simulate(POLICY, FOUR, bars=BARS), InvalidValue, "one number per pull"),
         (lambda: simulate("value", PROMPTS), UnsoundPairing, "totals"),
         (lambda: simulate("thompson+gap-mixture", FOUR, cost=[1, 2, 3, 4]), InvalidValue, "no index"),
@@ -279,7 +279,7 @@ def test_the_fingerprint_knows_metrics_and_bars() -> None:
         (lambda: simulate(POLICY, FOUR, cost=math.nan), InvalidValue, "positive number"),
         (lambda: simulate(POLICY, FOUR, cost="2"), InvalidValue, "positive number"),
         (lambda: simulate(POLICY, FOUR, budget=math.inf), InvalidValue, "budget"),
-        (lambda: simulate(POLICY, FOUR, cost=3, budget=2), InvalidValue, "does not pay for one sample"),
+        (lambda: simulate(POLICY, FOUR, cost=3, budget=2), InvalidValue, "does not cover one sample"),
         (lambda: simulate(POLICY, FOUR, cost=3, scan=True), InvalidValue, "scan"),
         (lambda: compare(FOUR, budget=50, goal="reward"), InvalidValue, "goal"),
         (lambda: compare(PROMPTS, [POLICY], informed=True), InvalidValue, "one threshold"),
@@ -339,7 +339,7 @@ def test_from_the_shell(tmp_path: Path) -> None:
         (["--threshold", "0.5", "--cost", "cheap"], "can't read the cost"),
         (["--threshold", "0.5", "--cost", "x=2"], "unknown arm 'x'"),
         (["--threshold", "0.5", "--budget", "0"], "budget must be a positive number"),
-        ([], "no threshold of its own"),
+        ([], "no default threshold"),
     ],
 )
 def test_bad_input_from_the_shell_is_one_message(tmp_path: Path, options: list[str], fault: str) -> None:

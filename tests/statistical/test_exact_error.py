@@ -75,7 +75,7 @@ def test_an_error_rate_one_percent_too_large_is_seen() -> None:
         low, high = (low, head) if enough else (head, high)
     assert delta < exact_error(HEAD_START, 0.5, delta=delta, pulls=pulls, head=high).worst < 1.01 * delta
     require_exact_error(HEAD_START, 0.5, 1, pulls, delta, head=low)
-    with pytest.raises(Violation, match="union over the numbers of pulls"):
+    with pytest.raises(Violation, match="union bound over the numbers of pulls"):
         require_exact_error(HEAD_START, 0.5, 1, pulls, delta, head=high)
 
 

@@ -106,7 +106,7 @@ def twin(name, totals):
     ("rule", "message"),
     [
         (twin("a threshold that forgets N", as_if_endless), "leaves an arm undecided"),
-        (twin("a null that is one case too low", one_case_off), "what is left of the set"),
+        (twin("a null that is one case too low", one_case_off), "account for the remaining cases"),
         (twin("0/0 is infinite", impossible_both_ways), r"E\+ moves the wrong way"),
     ],
     ids=lambda each: each if isinstance(each, str) else each.name,
@@ -134,7 +134,7 @@ def bets_after_the_draw(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[
 
 def test_a_null_of_what_is_left_after_the_draw_is_caught() -> None:
     broken = replace(bet_mixture, name="after the draw", observe=bets_after_the_draw, sums=None, from_sums=None)
-    with pytest.raises(Violation, match="no fair game"):
+    with pytest.raises(Violation, match="not a fair game"):
         require_fair_over_all_orders(broken)
 
 

@@ -8,10 +8,10 @@ from goodarm.cli._options import option, whole
 
 Arm = Annotated[str | None, option("Column of the arms' names.", "COLUMN")]
 Reward = Annotated[str | None, option("Column of the rewards.", "COLUMN")]
-Unit = Annotated[str | None, option("Column of persons or sessions: all rows of one are one reward.", "COLUMN")]
+Unit = Annotated[str | None, option("Column of persons or sessions; all rows of one form one reward.", "COLUMN")]
 Case = Annotated[str | None, option("Column of the test cases of a fixed test set.", "COLUMN")]
 Cases = Annotated[int | None, option("Number of cases of the test set.", "N", parser=whole)]
 Repeats = Annotated[int | None, option("With --case: evaluations of each case; their mean counts.", "R", parser=whole)]
-Nulls = Annotated[str, option("What a missing reward means.", "error|drop|zero")]
+Nulls = Annotated[str, option("Treatment of missing rewards.", "error|drop|zero")]
 Format = Annotated[str | None, option("Result file of promptfoo, inspect or lm-eval.", "TOOL", "--format")]
-Metric = Annotated[str | None, option("The score that counts in a result file.", "NAME", "--metric")]
+Metric = Annotated[str | None, option("The score to use in a result file.", "NAME", "--metric")]

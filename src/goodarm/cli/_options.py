@@ -13,7 +13,7 @@ from goodarm.arguments import percentage
 
 
 def whole(text: str | int) -> int:
-    """A whole number, also as 1e6 or 1_000_000.
+    """Parse a whole number; 1e6 and 1_000_000 are accepted.
 
     >>> whole("1e6"), whole("10_000")
     (1000000, 10000)
@@ -26,7 +26,7 @@ def whole(text: str | int) -> int:
 
 
 def number(text: str | float) -> float:
-    """Parse a number or a percentage. Its range is checked later, where it is known.
+    """Parse a number or a percentage. The range is checked later.
 
     >>> number("0.05"), number("1.5%")
     (0.05, 0.015)
@@ -38,9 +38,9 @@ def number(text: str | float) -> float:
 
 
 def some_path(text: str | Path) -> Path:
-    """A path; an empty one, as from an unset variable of the shell, is refused."""
+    """A path. Refuses an empty one, the result of an unset shell variable."""
     if not str(text).strip():
-        raise typer.BadParameter("the path is empty. Give a name, or leave the option out.")
+        raise typer.BadParameter("the path is empty. Give a path, or leave the option out.")
     return Path(text)
 
 
@@ -51,15 +51,15 @@ def option(
     parser: Callable[[Any], Any] | None = None,
     shown: bool | str = True,
 ) -> Any:
-    """An option with a value. Without names it is called like its argument.
+    """An option with a value. By default it has the name of its argument.
 
-    shown : whether the help shows the default, or the words it shows instead
+    shown : whether the help shows the default, or the text to show instead
     """
     return typer.Option(*names, metavar=metavar, help=help_text, parser=parser, show_default=shown)
 
 
 def check_out(out: Path | None, *sources: str | None) -> None:
-    """Refuse a folder or file to which verdicts can't be written, before anything is read."""
+    """Refuse an unwritable folder or file for verdicts before anything is read."""
     if out is not None:
         from goodarm.judgement.files import check_target
 
@@ -67,7 +67,7 @@ def check_out(out: Path | None, *sources: str | None) -> None:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -79,7 +79,7 @@ EnvironmentName = Annotated[
 PolicyNames = Annotated[
     list[str] | None,
     option(
-        "A policy, like hdoc or 'ucb(beta=1.5)+kt'. Repeat to compare several.",
+        "A policy, such as hdoc or 'ucb(beta=1.5)+kt'. Repeat to compare several.",
         "P",
         "--policy",
         "-p",
@@ -104,7 +104,7 @@ ErrorCriterion = Annotated[
 ]
 Goal = Annotated[
     str,
-    typer.Option(metavar="good-arms|reward", help="What is compared: finding the good arms, or collecting reward."),
+    typer.Option(metavar="good-arms|reward", help="What to compare: finding the good arms, or collecting reward."),
 ]
 Workers = Annotated[int | None, option("Number of runs played in parallel.", "W", parser=whole, shown="all cores")]
 Backend = Annotated[str, typer.Option(metavar="B", help="Backend for the runs: threading, loky, dask or ray.")]
@@ -118,13 +118,17 @@ Informed = Annotated[
 StopAfter = Annotated[
     int | None,
     option(
-        "End after N good arms; 1: one good arm, or none.", "N", "--stop-after", parser=whole, shown="all arms decided"
+        "End after N good arms; 1 finds one good arm or shows that there is none.",
+        "N",
+        "--stop-after",
+        parser=whole,
+        shown="all arms decided",
     ),
 ]
 SeveralBars = Annotated[
     str | None, option("In place of a threshold: metrics with bars, 'correct >= 0.9, slow <= 0.05'.", "B")
 ]
-Costs = Annotated[str | None, option("Cost of a sample; or give the arms' file a column cost.", "C|a=1,b=20")]
+Costs = Annotated[str | None, option("Cost of a sample. A file of arms may have a column cost instead.", "C|a=1,b=20")]
 Budget = Annotated[float | None, option("Maximum total cost of all samples.", "B", parser=number)]
 VerdictsOut = Annotated[
     Path | None,

@@ -58,7 +58,7 @@ def in_options(message: str) -> str:
     def option(match: re.Match[str]) -> str:
         name = f"--{match[1].replace('_', '-')}"
         value = (match[2] or "").strip("'\"")
-        if re.search(r"[ <>]", value):  # the shell would cut it
+        if re.search(r"[ <>]", value):  # the shell would split it
             value = f'"{value}"'
         return name if value in ("", "True") else f"{name} {value}"
 
@@ -73,7 +73,7 @@ def print_json(value: Any) -> None:
 
 
 def on_one_line(text: str) -> str:
-    """Foreign text for one line of output, with line breaks and control characters escaped.
+    """Text from elsewhere as one line of output, with line breaks and control characters escaped.
 
     >>> on_one_line("tea \u2615"), on_one_line("a\\n2-beef"), on_one_line("\\x1b[2J")
     ('tea ☕', 'a\\\\n2-beef', '\\\\x1b[2J')

@@ -11,7 +11,7 @@ from typer import Typer
 from typer.core import TyperCommand, TyperGroup
 
 STORE_VARIABLE = "GOODARM_STORE"
-"""The environment variable that names the store, which may contain a password. Command lines are visible to others."""
+"""The environment variable with the store's address, which may contain a password. Command lines are public."""
 
 
 class Verb(TyperCommand):
@@ -21,9 +21,9 @@ class Verb(TyperCommand):
         return plain_flags(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the store of the environment if the first argument is no store's address.
+        """Insert the environment's store if the first argument is not a store's address.
 
-        Arguments are matched by position, so the command line itself would use the campaign's name as the store.
+        Arguments are matched by position, so the campaign's name would otherwise count as the store.
         """
         named = os.environ.get(STORE_VARIABLE)
         first = next((each.name for each in self.params if each.param_type_name == "argument"), None)
@@ -35,7 +35,7 @@ class Verb(TyperCommand):
 
 
 def _is_address(text: str) -> bool:
-    """Whether a text is meant as a store's address.
+    """Whether a text looks like a store's address.
 
     >>> [_is_address(text) for text in ("sqlite:///a.db", "a.db", "file:/run/secrets/store", "prompts")]
     [True, True, True, False]
@@ -44,7 +44,7 @@ def _is_address(text: str) -> bool:
 
 
 class Verbs(TyperGroup):
-    """The same for a group of commands."""
+    """A group of commands in the same style."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return plain_flags(super().get_params(ctx))
@@ -65,7 +65,7 @@ def add_group(app: Typer, name: str, group: Typer, lines: tuple[str, ...]) -> No
 
 
 def examples(verb: Callable[..., Any]) -> str | None:
-    """The end of a verb's help: its EXAMPLES in its file, one per line."""
+    """The end of a verb's help: the EXAMPLES in its file, one per line."""
     listed: tuple[str, ...] = getattr(sys.modules[verb.__module__], "EXAMPLES", ())
     return _written(tuple(line for line in listed if line.startswith(f"goodarm {verb.__name__}")))
 

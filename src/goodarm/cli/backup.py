@@ -32,7 +32,7 @@ StoreArgument = Annotated[
     ),
 ]
 BackupFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The backup: one file, with all secrets of the store.")
+    Path, typer.Argument(metavar="FILE", help="The backup: one file, including all secrets of the store.")
 ]
 
 

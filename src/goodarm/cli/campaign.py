@@ -65,9 +65,9 @@ Bar = Annotated[
 ]
 Control = Annotated[str | None, typer.Option(metavar="ID", help="In place of a threshold: the arm to compare with.")]
 Margin = Annotated[
-    float, typer.Option(parser=number, metavar="M", help="By how much an arm must be better than the control.")
+    float, typer.Option(parser=number, metavar="M", help="Amount by which an arm must exceed the control.")
 ]
-OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A policy, like value+gap-mixture.")]
+OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A policy, such as value+gap-mixture.")]
 RewardFamily = Annotated[
     str, typer.Option(metavar="R", help="bounded (in [0, 1]), nonnegative[:CAP], gaussian:SCALE or sub-gaussian:SCALE.")
 ]
@@ -105,7 +105,7 @@ RequestKey = Annotated[
 ]
 OneTicket = Annotated[str | None, typer.Argument(metavar="TICKET", help="The ticket, as printed by ask.")]
 OneReward = Annotated[
-    str | None, typer.Argument(metavar="REWARD", help="A number; with several bars a record like correct=1,slow=0.")
+    str | None, typer.Argument(metavar="REWARD", help="A number; with several bars a record such as correct=1,slow=0.")
 ]
 LONGEST_WAIT = 86_400
 SINK = {"ignore_unknown_options": True}
@@ -226,7 +226,7 @@ def tell(
 
 
 def _print_verdicts(found: Told, json: bool, **counts: Any) -> None:
-    """The verdicts that rewards have led to, one per line; or JSON, with these counts."""
+    """Print the new verdicts, one per line, or JSON with these counts."""
     if json:
         print_json({**counts, "verdicts": [{"arm": row.arm, "verdict": row.verdict} for row in found.verdicts]})
         return
@@ -242,7 +242,7 @@ def tell_unit(
     reward: Annotated[str | None, typer.Argument(metavar="REWARD", help="A number.")] = None,
     of: Annotated[float, typer.Option(parser=number, metavar="D", help="For ratios: the denominator.")] = 1.0,
     row: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="An id of the row; told twice it counts once.")
+        str | None, typer.Option(metavar="TEXT", help="An id of the row; repeats with the same id count once.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -281,7 +281,7 @@ def close_units(
     units: Annotated[list[str] | None, typer.Argument(metavar="[UNIT]...", help="Ids of complete units.")] = None,
     json: Json = False,
 ) -> None:
-    """Tell the rewards of units that are complete; without units, of those whose window is over."""
+    """Close complete units and tell their rewards; without arguments, those whose window is over."""
     with _opened(store, name) as found:
         told = found.close_units(*(units or ()))
         out = found.tally().pending
@@ -318,7 +318,7 @@ def void(
     ticket: Annotated[str, typer.Argument(metavar="TICKET", help="The ticket, as printed by ask.")],
     reason: Annotated[str, typer.Option(metavar="WHY", help="Why it was lost; the audit shows it.")],
 ) -> None:
-    """Withdraw a ticket, as if it had never been asked."""
+    """Withdraw a ticket, as if it had never been handed out."""
     with _opened(store, name) as found:
         found.void(ticket, reason)
 
@@ -342,7 +342,7 @@ def resume(store: StoreAddress, name: Name, arm: OneArm) -> None:
 
 @campaign.command()
 def retire(store: StoreAddress, name: Name, arm: OneArm) -> None:
-    """Never ask for an arm again. This gives it no verdict."""
+    """Never ask for an arm again. It gets no verdict."""
     with _opened(store, name) as found:
         found.retire(arm)
 
@@ -455,7 +455,7 @@ def check(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Replay the journal and compare; exit code 1 if something differs."""
+    """Replay the journal and compare; the exit code is 1 if anything differs."""
     from goodarm.campaign import open_store
     from goodarm.campaign.check import check_named
     from goodarm.campaign.journal import Head

@@ -52,9 +52,11 @@ LogReward = Annotated[
     str | None, typer.Option("--reward", metavar="COLUMN", help="For replay:LOG: the column of rewards.")
 ]
 LogLow = Annotated[
-    float | None, typer.Option("--low", parser=number, metavar="L", help="For replay:LOG: least reward.")
+    float | None, typer.Option("--low", parser=number, metavar="L", help="For replay:LOG: smallest reward.")
 ]
-LogHigh = Annotated[float | None, typer.Option("--high", parser=number, metavar="H", help="For replay:LOG: largest.")]
+LogHigh = Annotated[
+    float | None, typer.Option("--high", parser=number, metavar="H", help="For replay:LOG: largest reward.")
+]
 """Options of replay:LOG."""
 
 
@@ -183,7 +185,7 @@ def _say_what_is_left(summary: Summary | RewardSummary, out: Path | None) -> Non
 
 
 class ReplayWarning(UserWarning):
-    """Verdicts of a replay refer to the log's averages, not about the arms behind it."""
+    """Verdicts of a replay refer to the log's averages, not to the underlying arms."""
 
 
 def replayed(
@@ -195,7 +197,7 @@ def replayed(
     low: float | None,
     high: float | None,
 ) -> str | Environment:
-    """The environment's name, or the log replayed as these options say."""
+    """The environment's name, or the log replayed with these options."""
     given = {"arm": arm, "reward": reward, "low": low, "high": high}
     chosen = {name: value for name, value in given.items() if value is not None}
     if not chosen:
@@ -203,10 +205,12 @@ def replayed(
     kind, _, path = environment.partition(":")
     if kind != "replay" or (threshold, bars) == (None, None):
         raise InvalidValue(
-            f"`{next(iter(chosen))}` belongs to replay:LOG with a `threshold` or `bars`; got {environment}."
+            f"`{next(iter(chosen))}` requires replay:LOG with a `threshold` or `bars`; got {environment}."
         )
     if bars is not None and reward is not None:
-        raise InvalidValue("`reward` names one column, and `bars` name the column of each metric. Leave one out.")
+        raise InvalidValue(
+            "`reward` names one column, but `bars` name the column of each metric. Leave one of them out."
+        )
     from goodarm.environments import replay
 
     return replay(path, threshold, bars=bars, **chosen)  # type: ignore[arg-type]  # names and numbers, as `given` has them
@@ -228,7 +232,7 @@ def warn_of_replay(environment: str, finished: tuple[Runs, ...]) -> None:
     if beyond:
         warnings.warn(
             f"{beyond} of {rows.size} arms were pulled more often than the log has rows for them: a replay draws with "
-            "replacement, and its verdicts refer to the log's averages. To find out which arms are good, use "
+            "replacement, so its verdicts refer to the log's averages. To find out which arms are good, use "
             f"goodarm judge {environment.partition(':')[2]} --{spec.question.setting}",
             ReplayWarning,
             stacklevel=2,

@@ -18,15 +18,16 @@ EXAMPLES = ("goodarm data list", "goodarm data fetch movielens")
 data = typer.Typer(no_args_is_help=True, help="List, fetch and locate the full files of the datasets.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name of `goodarm data list`.")]
-MIRROR_HELP = "Fetch from this address instead of the publisher's; it serves the layout of GOODARM_DATA."
+MIRROR_HELP = "Fetch from this address, which has the layout of GOODARM_DATA, instead of the publisher's."
 Mirror = Annotated[str | None, typer.Option(metavar="URL", help=MIRROR_HELP)]
 
 
 @data.command("list", cls=Verb, no_args_is_help=False)
 def list_datasets(json: Json = False) -> None:
-    """List the datasets: what they are, their terms, and which files are on this machine.
+    """List the datasets with their terms and the files on this machine.
 
-    The environments need none of them: their counts are part of goodarm.
+    The environments need none of these files, because their counts are part of goodarm.
+
     """
     from goodarm.environments.datasets import DATASETS
 
@@ -42,7 +43,7 @@ def list_datasets(json: Json = False) -> None:
 
 @data.command(cls=Verb)
 def fetch(name: Name, mirror: Mirror = None, json: Json = False) -> None:
-    """Download a dataset from its publisher into the cache, and check it."""
+    """Download a dataset from its publisher into the cache, and verify it."""
     from goodarm.environments.datasets import dataset
     from goodarm.environments.datasets import fetch as fetch_files
 
@@ -57,7 +58,7 @@ def fetch(name: Name, mirror: Mirror = None, json: Json = False) -> None:
 
 @data.command(cls=Verb)
 def path(name: Name, json: Json = False) -> None:
-    """Print where a dataset's files are on this machine, one per line."""
+    """Print the paths of a dataset's files on this machine, one per line."""
     from goodarm.environments.datasets import dataset
     from goodarm.errors import UnavailableData
 

@@ -11,11 +11,11 @@ from goodarm.cli._show import console, print_json
 
 EXAMPLES = ("goodarm environments kano-1", "goodarm environments table:examples/headlines.csv --threshold 0.02")
 
-Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show one; also table:FILE or replay:FILE.")]
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="A name, table:FILE or replay:FILE.")]
 
 
 def environments(name: Name = None, threshold: Threshold = None, json: Json = False) -> None:
-    """List the environments: arms, threshold, horizon, and how each reads its source."""
+    """List the environments: arms, threshold, horizon, and interpretation of the source."""
     from goodarm.report import catalogue
 
     if name is not None:
@@ -29,7 +29,7 @@ def environments(name: Name = None, threshold: Threshold = None, json: Json = Fa
     screen.print(catalogue.environment_table(found))
     screen.print(
         "table:FILE reads the columns arm and mean of a CSV or Parquet file, replay:FILE the columns arm and reward of "
-        "a log; both need --threshold. One alone: goodarm environments NAME",
+        "a log; both need --threshold. For a single one: goodarm environments NAME",
         style="dim",
     )
 

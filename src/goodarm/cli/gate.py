@@ -35,7 +35,7 @@ def gate(
     junit: Annotated[Path | None, option("Write JUnit XML, one test case per arm.", "FILE", parser=some_path)] = None,
     json: Json = False,
 ) -> None:
-    """Exit with 0 if every arm clears the bar, 1 if one is below it, 3 if some are undecided and none is below."""
+    """Exit with 0 if every arm clears the bar, 1 if any is below it, 3 if none is below but some are undecided."""
     from goodarm.judgement import judge
     from goodarm.report import gate as report
     from goodarm.whole_files import explained, refuse_replacing, write_text

@@ -14,7 +14,7 @@ EXAMPLES = ("goodarm init --example prompts my-prompts", "goodarm init --example
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(parser=some_path, metavar="DIR", help="A folder that is new or empty.")],
+    folder: Annotated[Path, typer.Argument(parser=some_path, metavar="DIR", help="A new or empty folder.")],
     example: Annotated[str, typer.Option(metavar="NAME", help="prompts, headlines, laboratory or paper.")] = "prompts",
     json: Json = False,
 ) -> None:

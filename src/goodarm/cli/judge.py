@@ -39,13 +39,13 @@ def judge(
     arm: log.Arm = None,
     reward: log.Reward = None,
     delta: Delta = 0.05,
-    where: Annotated[str | None, option("Keep only these rows; never choose them by reward.", "SQL")] = None,
+    where: Annotated[str | None, option("Keep only these rows. Never select rows by reward.", "SQL")] = None,
     rewards: Annotated[str, option("bounded[:LOW,HIGH], nonnegative[:CAP], gaussian:SCALE.", "R")] = "bounded",
     criterion: ErrorCriterion = "fwer",
     rule: Annotated[str | None, option("Identification rule; a rule by totals, or any with --order.", "NAME")] = None,
-    by: Annotated[list[str] | None, option("Judge each value of this column. Repeatable.", "COLUMN")] = None,
+    by: Annotated[list[str] | None, option("Judge each value of this column separately. Repeatable.", "COLUMN")] = None,
     versus: Annotated[str | None, option("Compare with this arm in place of a threshold.", "ARM")] = None,
-    margin: Annotated[float, option("With --versus: better by at least this much.", "M", parser=number)] = 0.0,
+    margin: Annotated[float, option("With --versus: minimum difference.", "M", parser=number)] = 0.0,
     bars: Annotated[
         str | None, option("In place of a threshold: columns with bars, 'correct >= 0.9, slow <= 0.05'.", "B")
     ] = None,
@@ -64,33 +64,33 @@ def judge(
     ] = None,
     by_appearance: Annotated[
         bool,
-        typer.Option("--by-appearance", help="The k-th arm to appear gets delta/(k (k+1)); no limit on arms."),
+        typer.Option("--by-appearance", help="The k-th arm to appear gets delta/(k (k+1)), for any number of arms."),
     ] = False,
     unit: log.Unit = None,
     per_unit: Annotated[str, option("How the rows of a unit become one reward.", "mean|any|sum|ratio")] = "mean",
     denominator: Annotated[
-        str | None, option("With --per-unit ratio: column that rewards are divided by; else rows.", "COLUMN")
+        str | None, option("With --per-unit ratio: column that rewards are divided by; rows by default.", "COLUMN")
     ] = None,
     unit_limit: Annotated[
         float | None, option("With --per-unit ratio: the largest denominator of a unit.", "D", parser=number)
     ] = None,
     window: Annotated[
-        str | None, option("Count a unit's rows for this long from its first, such as 7d; needs a time.", "TIME")
+        str | None, option("Time after a unit's first row during which rows count, such as 7d.", "TIME")
     ] = None,
     case: log.Case = None,
     cases: log.Cases = None,
     repeats: log.Repeats = None,
     score: Annotated[
-        str | None, option("With --case: a judge's scores, also in rows without a reward.", "COLUMN")
+        str | None, option("With --case: a judge's scores, including rows without a reward.", "COLUMN")
     ] = None,
     format: log.Format = None,
     metric: log.Metric = None,
     table: Annotated[str | None, option("Table of a database.", "NAME")] = None,
     query: Annotated[str | None, option("Query of a database.", "SQL")] = None,
-    separator: Annotated[str | None, option("For CSV files, if not detected.", "CHARACTER")] = None,
-    encoding: Annotated[str | None, option("For CSV files, if not detected.", "NAME")] = None,
+    separator: Annotated[str | None, option("Separator of CSV files, if not detected.", "CHARACTER")] = None,
+    encoding: Annotated[str | None, option("Encoding of CSV files, if not detected.", "NAME")] = None,
     memory: Annotated[
-        str | None, option("Memory limit for DuckDB, such as 1GiB; beyond it, the disk is used.", "SIZE")
+        str | None, option("Memory limit for DuckDB, such as 1GiB; larger data spills to disk.", "SIZE")
     ] = None,
     out: VerdictsOut = None,
     json: Json = False,

@@ -1,4 +1,4 @@
-"""`goodarm learn`: a policy learned on an environment or on a log's totals, as a small JSON file."""
+"""`goodarm learn`: learn a policy on an environment or a log's totals, and save it as a small JSON file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EnvironmentToLearn = Annotated[
 PolicyToLearn = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="value, dgai, ucb or dgai-offline.")]
 FromTable = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="A log; the same as giving LOG."),
+    typer.Option(metavar="FILE", help="A log; the same as LOG."),
 ]
 LogArm = Annotated[str | None, typer.Option("--arm", metavar="COLUMN", help="For LOG: the column of arms.")]
 LogReward = Annotated[str | None, typer.Option("--reward", metavar="COLUMN", help="For LOG: the column of rewards.")]
@@ -44,7 +44,8 @@ Objective = Annotated[
     str,
     typer.Option(
         metavar="score|paper|none",
-        help="Learn the sampling parameter on the exploit score, train dgai-offline as printed, or neither.",
+        help="Learn the sampling parameter by the exploit score, train dgai-offline as printed in the paper, or "
+        "neither.",
     ),
 ]
 Options = Annotated[
@@ -57,7 +58,7 @@ Options = Annotated[
 ]
 Budget = Annotated[
     int,
-    typer.Option(parser=whole, metavar="N", help="Maximum runs for learning; with --objective paper, epochs."),
+    typer.Option(parser=whole, metavar="N", help="Maximum runs for learning, or epochs with --objective paper."),
 ]
 Calibrate = Annotated[bool, typer.Option("--calibrate", help="Also learn the bound for deciding, and test it.")]
 LearningRuns = Annotated[int, typer.Option(parser=whole, metavar="N", help="Runs on which the bound is learned.")]
@@ -67,12 +68,12 @@ Check = Annotated[
     typer.Option(
         parser=whole,
         metavar="R",
-        help="Fresh runs to measure the gain over the initial policy and over value; 0: none.",
+        help="Number of fresh runs to measure the gain over the initial policy and over value.",
     ),
 ]
 PolicyFile = Annotated[
     Path,
-    typer.Option("--out", parser=some_path, metavar="FILE", help="The policy file; its figure is written next to it."),
+    typer.Option("--out", parser=some_path, metavar="FILE", help="The policy file. Its figure is written next to it."),
 ]
 
 
@@ -172,10 +173,10 @@ def _family(
     if log is None:
         assert environment is not None
         if given:
-            raise InvalidValue(f"`{next(iter(given))}` belongs to a LOG, a CSV or Parquet file; got {environment}.")
+            raise InvalidValue(f"`{next(iter(given))}` requires a LOG, a CSV or Parquet file; got {environment}.")
         return find_environment(environment, threshold=threshold)
     if threshold is None:
-        raise InvalidValue(f"{log} has no threshold of its own. Give one, for example --threshold 0.05.")
+        raise InvalidValue(f"{log} has no default threshold. Give one, for example --threshold 0.05.")
     return family_from_table(
         log,
         threshold,

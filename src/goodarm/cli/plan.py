@@ -1,4 +1,4 @@
-"""`goodarm plan`: how many samples will it take?"""
+"""`goodarm plan`: how many samples will a campaign need?"""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Versus = Annotated[
         parser=number,
     ),
 ]
-Margin = Annotated[float, option("By how much an arm must be better than the control.", "M")]
+Margin = Annotated[float, option("Amount by which an arm must exceed the control.", "M")]
 Arms = Annotated[int | None, option("Number of arms; not needed with --means.", "K", parser=whole)]
 Gap = Annotated[
     str | None, option("Assumed distance of every mean from the threshold, half above; or a=G,b=G by bar.", "G")
@@ -49,7 +49,7 @@ Means = Annotated[
     option("Means from the columns arm and mean of a CSV or Parquet file; costs from its column cost.", "FILE"),
 ]
 Prior = Annotated[str | None, option("Means drawn from beta:A,B or uniform:LOW,HIGH; by bar 'a=P; b=P'.", "P")]
-OnePolicy = Annotated[str, option("A policy, like value or 'hdoc+kt'.", "P", "--policy", "-p")]
+OnePolicy = Annotated[str, option("A policy, such as value or 'hdoc+kt'.", "P", "--policy", "-p")]
 OnCases = Annotated[
     int | None, option("A fixed test set of N cases, each drawn once per arm.", "N", "--cases", parser=whole)
 ]

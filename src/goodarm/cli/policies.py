@@ -36,7 +36,7 @@ def policies(name: Name = None, json: Json = False) -> None:
         screen.print(catalogue.table(entries))
     screen.print(
         "A sampling rule pairs with an identification rule and a model: hdoc+kt, 'ucb(beta=1.5)+betting', "
-        "value@linear. A pairing whose guarantee would be false is refused. One alone: goodarm policies NAME",
+        "value@linear. Pairings whose guarantee would be false are refused. For a single one: goodarm policies NAME",
         style="dim",
     )
 

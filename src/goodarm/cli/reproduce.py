@@ -1,4 +1,4 @@
-"""`goodarm reproduce`: the paper's table and figures, measured again and compared with the printed ones."""
+"""`goodarm reproduce`: measure the paper's table and figures again and compare them with the printed ones."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def reproduce(
     request = Request(quick, tuple(only or ()), runs, seed, cores() if workers is None else workers)
     request.check()
     try:
-        with results_folder(out / "finished"), _progress() as progress:  # nothing finished: no folder is left
+        with results_folder(out / "finished"), _progress() as progress:  # leaves no folder if nothing is finished
             finished = play(request, out, progress)
     except KeyboardInterrupt:
-        kept = f"What is finished is in {out / 'finished'}; the same command continues from there."
+        kept = f"Finished parts are in {out / 'finished'}; the same command continues from there."
         typer.echo(f"goodarm: interrupted. {kept if out.exists() else 'Nothing was finished yet.'}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     found = summarise(finished)

@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 def read_store(store: str) -> str:
-    """The store's address, or the first line of file:PATH, which keeps a password out of the process list."""
+    """The store's address, or the first line of file:PATH, which keeps passwords out of the process list."""
     from pathlib import Path
 
     from goodarm.errors import InvalidValue
@@ -39,7 +39,7 @@ Store = Annotated[
         help="sqlite:///FILE or postgresql://…, as for `goodarm campaign`; file:PATH is a file that contains it.",
     ),
 ]
-Host = Annotated[str, option("Address to listen on; beyond this machine it needs a token.", "H")]
+Host = Annotated[str, option("Address to listen on. Addresses beyond this machine require a token.", "H")]
 Port = Annotated[int, option("0 chooses a free port.", "P")]
 ServerWorkers = Annotated[int, option("Number of worker processes.", "N", "--workers")]
 Demo = Annotated[bool, typer.Option("--demo", help="A temporary store with a campaign fed by simulated visitors.")]
@@ -48,11 +48,15 @@ Origin = Annotated[str | None, option("The address that browsers see, if the ser
 FailedLogins = Annotated[int, option("Wrong tokens per minute before an address must wait.", "N", "--failed-logins")]
 WebhookPorts = Annotated[str, option("Ports that webhooks may call, separated by commas.", "P,P", "--webhook-ports")]
 MostTickets = Annotated[int, option("Maximum pending tickets per campaign; more are refused.", "N", "--most-tickets")]
-MostEntries = Annotated[int, option("Maximum entries of a journal; then asks are refused.", "N", "--most-entries")]
+MostEntries = Annotated[
+    int, option("Maximum number of journal entries. Asks are refused above it.", "N", "--most-entries")
+]
 RootPath = Annotated[str, option("Path prefix behind a proxy, such as /goodarm.", "/P", "--root-path")]
-LogLevel = Annotated[str, option("debug, info (logins too), warning, error or critical.", "L", "--log-level")]
-LogFormat = Annotated[str, option("Lines of the log, on stderr.", "text|json", "--log-format")]
-StalledAfter = Annotated[float, option("Seconds after which an idle client is disconnected.", "S", "--stalled-after")]
+LogLevel = Annotated[str, option("debug, info (includes logins), warning, error or critical.", "L", "--log-level")]
+LogFormat = Annotated[str, option("Format of the log on stderr.", "text|json", "--log-format")]
+StalledAfter = Annotated[
+    float, option("Seconds until a client that does not read is disconnected.", "S", "--stalled-after")
+]
 
 
 def serve(

@@ -47,7 +47,7 @@ def create(role: RoleName, store: Store = "sqlite:///goodarm.db", name: TokenNam
     else:
         typer.echo(text)
         where = f"token {made.id}, role {made.role.name}, for the store {without_password(store)}."
-        typer.echo(f"{where} It is shown only now: keep it safe.", err=True)
+        typer.echo(f"{where} It is not shown again. Keep it safe.", err=True)
 
 
 @token.command("list")

@@ -47,6 +47,14 @@ class Patience(NamedTuple):
         """
         return items > self.per_call or items + before > self.in_total
 
+    def form(self, function: Formula, items: float) -> Formula:
+        """The function for one call with this many items, as Python or compiled, whatever earlier calls did.
+
+        >>> Patience(per_call=10).form(math.sqrt, 10) is math.sqrt
+        True
+        """
+        return compiled_once(function) if self.compiles(items) else function
+
     def waits(self, items: float, before: float) -> bool:
         """Whether such a call runs as compiled code even if it must wait for the compiler.
 
@@ -116,6 +124,13 @@ def compiled(loop: Callable[..., Any]) -> Any:
     dispatcher = njit(nogil=True, error_model="numpy", **FOR_PYTHON_ONLY)(loop)
     keep_on_disk(dispatcher)
     return Explained(dispatcher)
+
+
+@cache
+def compiled_once(loop: Formula) -> Formula:
+    """The function compiled, and kept for later calls."""
+    built: Formula = compiled(loop)
+    return built
 
 
 @cache

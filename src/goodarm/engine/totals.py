@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.compile import TOTALS, Patience, compiled
+from goodarm.engine.compile import TOTALS, Patience
 from goodarm.errors import UnsoundPairing
 from goodarm.numerics import bernoulli_kl
 from goodarm.problem import Bar, bar_at, bar_with
@@ -125,9 +125,11 @@ def _spread(
     parameters = tuple(rule.defaults.values()) if values is None else tuple(values)
     n, s, need = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (pulls, totals, needed)))
     shape = n.shape
+    if isinstance(rule, RadiusRule) and what == "evidence":  # it has none
+        return np.full(shape, math.nan), np.full(shape, math.nan)
     n, s, need, where = _distinct(n.ravel(), s.ravel(), need.ravel())
     first, second = np.empty(n.size), np.empty(n.size)
-    loop = _loop(what, rule, patience.compiles(n.size))
+    loop = patience.form(_loop(what, rule), n.size)
 
     def work(part: slice) -> None:
         loop(n[part], s[part], need[part], bar, parameters, first[part], second[part])
@@ -159,23 +161,14 @@ def _distinct(n: Floats, s: Floats, needed: Floats) -> tuple[Floats, Floats, Flo
 
 
 @cache
-def _loop(what: str, rule: IdentificationRule, fast: bool) -> Callable[..., None]:
-    """The loop over arms, as Python or compiled."""
+def _loop(what: str, rule: IdentificationRule) -> Callable[..., None]:
+    """The loop over arms."""
     if isinstance(rule, RadiusRule):
-        if what == "evidence":
-            return no_evidence
-        return _built({"interval": radius_interval_loop, "wait": radius_wait_loop}[what], rule.radius, fast)
+        return {"interval": radius_interval_loop, "wait": radius_wait_loop}[what](rule.radius)
     if what == "interval":
         own = rule.one_side if isinstance(rule, EvidenceRule) else None
-        return _built(interval_loop, own or either_side(rule.formula), fast)
-    return _built({"evidence": evidence_loop, "wait": wait_loop}[what], rule.formula, fast)
-
-
-def _built(make: Callable[[Formula], Callable[..., None]], formula: Formula, fast: bool) -> Callable[..., None]:
-    if not fast:
-        return make(formula)
-    built: Callable[..., None] = compiled(make(formula))
-    return built
+        return interval_loop(own or either_side(rule.formula))
+    return {"evidence": evidence_loop, "wait": wait_loop}[what](rule.formula)
 
 
 # Loops over arms. Each is made once per rule around the rule's formula, and runs as Python or compiled.
@@ -394,11 +387,6 @@ def _waiting_loop(wait: Formula) -> Callable[..., None]:
             more[i] = wait(n[i], s[i], needed[i], bar, values) if n[i] > 0.0 else math.nan
 
     return loop
-
-
-def no_evidence(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, good: Floats, bad: Floats) -> None:
-    """The evidence loop of a radius rule, which has no evidence."""
-    good[:], bad[:] = math.nan, math.nan
 
 
 def radius_interval_loop(radius: Formula) -> Callable[..., None]:

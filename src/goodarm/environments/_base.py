@@ -32,7 +32,7 @@ class Instance(NamedTuple):
 
     means: Floats  # (K,) true means
     extra: Floats  # other data of the reward function
-    streams: NDArray[np.int64]  # (K,) which reward stream belongs to which arm; 0 .. K-1 unless arms were permuted
+    streams: NDArray[np.int64]  # (K,) each arm's reward stream; 0 .. K-1 unless arms were permuted
     columns: int = 0  # the first `columns` * K numbers of `extra` belong to the arms: blocks of K, one number per arm
 
     def permuted(self, order: NDArray[np.int64]) -> Instance:
@@ -49,7 +49,7 @@ class Environment:
 
     draw    : generator -> means; an environment with fixed means ignores the generator
     columns : the number of values of an arm in `extra`: its first `columns` * K are blocks of K, in the arms' order
-    reading : how the environment reads its source, printed with every result
+    reading : the environment's interpretation of its source, printed with every result
     labels  : names of the arms in order; empty if arms have only numbers
     describe: () -> features of the arms, shape (K, d); None without features
     costs   : cost of a pull of each arm; empty if every pull costs 1
@@ -87,8 +87,10 @@ class Environment:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identity of the environment: a hash of the code of its rewards and of its draw of means, of two such draws,
-        of the reward family, of the features and of its other fields.
+        """Identity of the environment, as a hash.
+
+        It covers the code of its rewards and of its draw of means, two such draws, the reward family, the features, and
+        the other fields.
 
         >>> from goodarm.environments import bernoulli
         >>> bernoulli([0.4, 0.6], 0.5).fingerprint == bernoulli([0.4, 0.6], 0.5).fingerprint
@@ -100,7 +102,7 @@ class Environment:
 
     @property
     def description(self) -> str:
-        """The same without goodarm's own code, to distinguish the environments of two calls."""
+        """The fingerprint without goodarm's own code, to distinguish the environments of two calls."""
         return self._hash(ours=False)
 
     def _hash(self, ours: bool) -> str:
@@ -144,11 +146,11 @@ class Environment:
     def with_bars(self, bars: BarsGiven) -> Environment:
         """The same arms under other bars, one per metric."""
         raise InvalidValue(
-            f"{self.name} gives one number per pull, and several bars need one per metric. Use table:FILE or "
+            f"{self.name} gives one number per pull, but several bars need one per metric. Use table:FILE or "
             "replay:FILE with a column per metric, or several_metrics(...)."
         )
 
-    # What a pull gives: a number, or a record of several
+    # Results of a pull: a number, or a record of several
 
     @property
     def metrics(self) -> tuple[Environment, ...]:
@@ -161,12 +163,12 @@ class Environment:
         return False
 
     def reward_of(self, values: tuple[float, ...]) -> Reward:
-        """The reward with these numbers, one per metric, in the form that the question has."""
+        """The reward with these numbers, one per metric, in the question's form."""
         return values[0]
 
 
 MeansOrDraw = ArrayLike | Callable[[Generator], ArrayLike]
-"""The means, or a function that draws them for each run from a numpy generator."""
+"""The means, or a function that draws them for each run with a numpy generator."""
 
 
 class Means(NamedTuple):
@@ -193,8 +195,8 @@ def means_of(means: MeansOrDraw, bounded: bool) -> Means:
         found = checked_means(values, bounded)
         if found.size != arms:
             raise InvalidValue(
-                f"the function that draws the means gave {found.size} in one run and {arms} in another. "
-                "Let it draw the same number in every run."
+                f"the function that draws the means returned {found.size} in one run and {arms} in another. It must "
+                "return the same number in every run."
             )
         return found
 
@@ -206,7 +208,7 @@ def _first(draw: Callable[[Generator], ArrayLike]) -> ArrayLike:
     """Draw once to check the function."""
     try:
         return draw(np.random.default_rng(0))
-    except Exception as error:  # whatever a user's function raises
+    except Exception as error:  # a user's function may raise anything
         raise InvalidValue(
             f"the function that draws the means failed with {type(error).__name__}: {error}. It is called with a numpy "
             "generator and returns one mean per arm, for example lambda rng: rng.beta(2, 8, size=100)."

@@ -43,14 +43,14 @@ def read_columns(source: Source, *names: str) -> list[Sequence[Any]]:
         raise UnreadableTable(f"{title(source)}: needs a header with the columns {wanted}; found {found}.")
     lengths = {len(columns[name]) for name in names}
     if lengths == {0}:
-        raise UnreadableTable(f"{title(source)}: a header and no rows. Give at least one row below it.")
+        raise UnreadableTable(f"{title(source)}: a header without rows. Add at least one row below it.")
     if len(lengths) > 1:
         raise UnreadableTable(f"{title(source)}: the columns {wanted} need the same number of rows.")
     return [columns[name] for name in names]
 
 
 def has_column(source: Source, name: str) -> bool:
-    """Whether a table that can be read has a column of this name."""
+    """Whether a readable table has a column of this name."""
     try:
         read_columns(source, name)
     except UnreadableTable:
@@ -59,7 +59,7 @@ def has_column(source: Source, name: str) -> bool:
 
 
 def numbers(source: Source, name: str, values: Sequence[Any]) -> NDArray[np.float64]:
-    """A column as finite numbers; the first that is none is an error that names its row."""
+    """A column as finite numbers. An error names the row of the first invalid value."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -74,7 +74,7 @@ def numbers(source: Source, name: str, values: Sequence[Any]) -> NDArray[np.floa
 
 
 def _number(value: Any) -> float:
-    """A number; true and false, as programs write them, are 1 and 0."""
+    """Convert to a number; true and false, as programs write them, become 1 and 0."""
     if isinstance(value, str) and value.strip().lower() in TRUTH:
         return TRUTH[value.strip().lower()]
     try:
@@ -98,7 +98,7 @@ def _from_file(file: Path, names: tuple[str, ...]) -> Mapping[str, Sequence[Any]
 
 
 def _from_csv(file: Path, names: tuple[str, ...]) -> Mapping[str, Sequence[Any]]:
-    """Commas between cells; semicolons or tabs too, where the header shows them."""
+    """Read cells separated by commas, or by semicolons or tabs if the header uses them."""
     try:
         with file.open(newline="", encoding="utf-8-sig") as lines:
             header = lines.readline()
@@ -108,8 +108,8 @@ def _from_csv(file: Path, names: tuple[str, ...]) -> Mapping[str, Sequence[Any]]
             columns = [name for name in reader.fieldnames or () if name is not None]
     except UnicodeDecodeError as error:
         raise UnreadableTable(
-            f"{file}: not in UTF-8 (byte {error.object[error.start]:#x} at place {error.start}; Latin-1, perhaps, as "
-            f"spreadsheets write it). Save it as UTF-8, for example with: iconv -f LATIN1 -t UTF-8 {file.name}"
+            f"{file}: not in UTF-8 (byte {error.object[error.start]:#x} at place {error.start}; perhaps Latin-1, which "
+            f"spreadsheets write). Save it as UTF-8, for example with: iconv -f LATIN1 -t UTF-8 {file.name}"
         ) from None
     except (csv.Error, OSError) as error:
         raise UnreadableTable(f"{file}: can't be read as CSV ({error}).") from None

@@ -1,4 +1,4 @@
-"""Reward laws around a mean: Bernoulli, Gaussian, Beta; each a plain function and an environment of given means."""
+"""Reward laws around a mean: Bernoulli, Gaussian and Beta, each as a plain function and as an environment."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def medical_1() -> Environment:
 
 
 def medical_2() -> Environment:
-    """Dose finding, Gaussian response; one arm lies on the threshold, so that a run does not end by itself."""
+    """Dose finding, Gaussian response; one arm lies on the threshold, so a run does not end by itself."""
     means = [0.5, 0.7, 1.6, 1.8, 1.2, 1.0, 0.6]
     environment = gaussian(means, 1.2, scale=1.2, horizon=100_000, name="medical-2")
     return _named(environment, "Gaussian of variance 1.44; one arm at the threshold: capped at the horizon", KANO)

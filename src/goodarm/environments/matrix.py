@@ -1,4 +1,4 @@
-"""`matrix`: a fixed test set. Arms × cases of which every result is known; each arm draws each case at most once."""
+"""`matrix`: a fixed test set with known results of all arms on all cases. Each arm draws each case at most once."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def matrix(
     results : numbers of shape (arms, cases); or a CSV file (.csv or .csv.gz) with a header, the arm's name in the first
               column and a case in each further one
 
-    A pull draws one of the arm's cases that it has not drawn yet, in a random order of the arm's own. The horizon is
-    the number of cells, so that no certified policy leaves an arm undecided.
+    A pull draws a new case for the arm, in a separate random order for each arm. The horizon is the number of cells, so
+    no certified policy leaves an arm undecided.
 
     >>> environment = matrix([[1, 0, 1, 1], [0, 0, 1, 0]], threshold=0.5)
     >>> environment.draw(np.random.default_rng(0)).tolist(), environment.rewards

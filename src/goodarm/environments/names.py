@@ -39,9 +39,9 @@ OWN: dict[str, Callable[[], Environment]] = {
     "synth-small-printed": literature.synth_small_printed,
 }
 READERS: dict[str, Callable[..., Environment]] = {"table": table, "replay": replay, "matrix": matrix}
-"""Environments that are read from a file, by what comes before the colon."""
+"""Environments that are read from a file, by the prefix before the colon."""
 WITH_BARS = ("table", "replay")
-"""Kinds of environments whose file may have a column per metric."""
+"""Environments whose file may have a column per metric."""
 
 
 @cache
@@ -68,21 +68,23 @@ def environment(
     0.7
     """
     if not isinstance(name, str | Environment):
-        raise InvalidValue(f"environment must be a name, or made as by bernoulli(means, threshold); got {shown(name)}.")
+        raise InvalidValue(
+            f"environment must be a name or an environment such as bernoulli(means, threshold); got {shown(name)}."
+        )
     if threshold is not None:
         check_real(threshold=threshold)
     if isinstance(name, Environment):
         found = name
     elif name.partition(":")[0] in READERS and ":" in name:
         if threshold is None and bars is None:
-            raise InvalidValue(f"{name} has no threshold of its own. Give one, for example `threshold=0.05`.")
+            raise InvalidValue(f"{name} has no default threshold. Give one, for example `threshold=0.05`.")
         kind, _, path = name.partition(":")
         if not path.strip():
             raise InvalidValue(f"{name} names no file. Write for example {kind}:arms.csv.")
         if bars is None:
             return READERS[kind](path, threshold)
         if kind not in WITH_BARS:
-            raise InvalidValue(f"{name} has one result per case, and no metrics for several bars. Give a threshold.")
+            raise InvalidValue(f"{name} has one result per case, not several metrics. Give a threshold.")
         return READERS[kind](path, threshold, bars=bars)
     elif name in OWN:
         found = OWN[name]()

@@ -19,7 +19,7 @@ from goodarm.question import Bars, BarsGiven
 from goodarm.streams import uniform
 
 COLUMNS = 2
-"""Per arm in `extra`: where its rewards start, and how many there are."""
+"""Per arm in `extra`: the start of its rewards, and their number."""
 
 
 def replay_reward(arm: int, means: Floats, extra: Floats, key: np.uint64) -> float:
@@ -42,13 +42,13 @@ def replay(
 ) -> Environment:
     """Arms are the distinct values of the column `arm`; a pull draws one of the arm's logged rewards, with replacement.
 
-    The mean of an arm is the average of its log. Drawing with replacement makes the pulls independent and the log
-    endless. Verdicts refer to the log's averages, not to those of a longer log.
+    The mean of an arm is the average of its log. Drawing with replacement makes the pulls independent and the supply
+    unlimited. Verdicts refer to the log's averages, not to those of a longer log.
 
     bars      : several bars instead of a threshold; each metric is a column of numbers in [0, 1], and a pull draws a
                 whole row, so metrics are correlated as they are in the log
     low, high : the rewards' scale; rewards and threshold are mapped from it to [0, 1]
-    binary    : 0/1 rewards with the same means, as the paper reads MovieLens's ratings
+    binary    : 0/1 rewards with the same means, the paper's interpretation of MovieLens's ratings
 
     >>> log = {"arm": ["a", "a", "b"], "reward": [1.0, 5.0, 4.0]}
     >>> environment = replay(log, threshold=3.5, low=1, high=5)
@@ -58,7 +58,9 @@ def replay(
     asked = one_bar("replay", threshold, bars)
     if bars is not None:
         if (low, high, binary) != (0.0, 1.0, False):
-            raise InvalidValue("low, high and binary are for one reward per row. Leave them out where there are bars.")
+            raise InvalidValue(
+                "low, high and binary require a single reward per row. Leave them out if there are bars."
+            )
         columns = {name: replay(log, 0.5, arm=arm, reward=name, horizon=horizon) for name in Bars(bars).names}
         named = next(iter(columns.values())).name
         return several_metrics(columns, bars, together=True, horizon=horizon, name=named)
@@ -89,9 +91,9 @@ def replay(
 
 
 def classification(data: Source, threshold: float, *, label: str = "label", horizon: int = 1_000_000) -> Environment:
-    """A labelled dataset as a bandit: an arm is a class; pulling it pays 1 when a row drawn at random is of that class.
+    """A labelled dataset as a bandit: an arm is a class, and a pull gives 1 if a random row belongs to that class.
 
-    The mean of an arm is its class's share of the rows: the good arms are the classes that are frequent enough.
+    The mean of an arm is its class's share of the rows, so good arms are frequent classes.
 
     >>> classification({"label": ["cat", "dog", "cat", "cow"]}, threshold=0.4).labels
     ('cat', 'dog', 'cow')
@@ -112,14 +114,14 @@ def _numbered(names: list[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 
 
 def _scaled(log: Source, rewards: Floats, low: float, high: float) -> Floats:
-    """Rewards mapped from [low, high] to [0, 1]; one outside is an error."""
+    """Map rewards from [low, high] to [0, 1]; refuse rewards outside."""
     if not low < high:
         raise InvalidValue(f"low must be less than high; got low={low}, high={high}.")
     wrong = (rewards < low) | (rewards > high)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise UnreadableTable(
-            f"{title(log)}: the reward in row {row + 1} is {rewards[row]:g}, outside of [{low:g}, {high:g}]. "
-            "Give the rewards' own scale as low and high."
+            f"{title(log)}: the reward in row {row + 1} is {rewards[row]:g}, outside [{low:g}, {high:g}]. Give the "
+            "rewards' range as low and high."
         )
     return (rewards - low) / (high - low)

@@ -21,7 +21,7 @@ from goodarm.question import Bars, BarsGiven, Metric, Reward
 class SeveralMetrics(Environment):
     """Arms whose pulls give several numbers in [0, 1], one per metric, and a bar for each of them.
 
-    `draw` gives the number that is compared with 0: the smallest distance of a mean from its bar.
+    `draw` returns the number that is compared with 0: the smallest distance of a mean from its bar.
 
     bars     : the metrics with their bars
     each     : source of the numbers of each metric, in the order of the bars
@@ -49,7 +49,8 @@ class SeveralMetrics(Environment):
 
     def with_threshold(self, threshold: float) -> Environment:
         raise InvalidValue(
-            f"{self.name} has several metrics, and threshold={threshold:g} is one bar. Give `bars`, one per metric."
+            f"{self.name} has several metrics, but threshold={threshold:g} is a single bar. Give `bars`, one per "
+            "metric."
         )
 
     def with_bars(self, bars: BarsGiven) -> SeveralMetrics:
@@ -78,8 +79,8 @@ def several_metrics(
 
     metrics  : {metric: means}, the means as for `bernoulli`, or {metric: environment}; all with the same arms
     bars     : the bar of each metric, like "correct >= 90%, slow <= 5%"
-    together : all metrics of a pull come from the same random numbers, so that high values come together; otherwise
-               they are independent. Verdicts hold for either.
+    together : whether all metrics of a pull use the same random numbers, so that high values coincide; otherwise they
+               are independent. Verdicts hold in both cases.
 
     >>> prompts = several_metrics({"correct": [0.97, 0.6], "slow": [0.01, 0.02]}, "correct >= 90%, slow <= 5%")
     >>> prompts.draw(np.random.default_rng(0)).round(3).tolist()
@@ -118,7 +119,7 @@ def several_metrics(
 
 
 def _smallest_distance(each: tuple[Environment, ...], bars: Bars) -> Callable[[Generator], Floats]:
-    """A draw of the means of every metric; of each arm, its smallest distance from a bar."""
+    """A function that draws the means of every metric and returns each arm's smallest distance from a bar."""
 
     def draw(generator: Generator) -> Floats:
         distances = [

@@ -14,7 +14,7 @@ from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.question import Bars, BarsGiven
 
 COST = "cost"
-"""The column with the cost of a pull of each arm, where a table has one."""
+"""The optional column with the cost of a pull of each arm."""
 
 
 def table(

@@ -22,7 +22,7 @@ OURS = "goodarm (docs/structured.md)"
 
 
 def unit_vectors(arms: int, dimension: int) -> Floats:
-    """Directions drawn uniformly, the same ones every time."""
+    """Directions drawn uniformly, with a fixed seed."""
     drawn = default_rng([arms, dimension]).standard_normal((arms, dimension))
     features: Floats = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
     features.setflags(write=False)
@@ -65,7 +65,7 @@ def linear(arms: int = 1000, dimension: int = 10) -> Environment:
 
 
 def linear_misspecified(arms: int = 1000, dimension: int = 10) -> Environment:
-    """The same, and each arm deviates from the line by N(0, 0.05^2)."""
+    """As `linear`, but each arm deviates from the line by N(0, 0.05^2)."""
     features = unit_vectors(arms, dimension)
     reading = (
         f"as linear, plus a deviation N(0, {MISFIT}^2) of each arm, drawn anew in each run: the features explain only "
@@ -98,7 +98,7 @@ def bumps(side: int = 30) -> Environment:
 
 
 def network(arms: int = 1000, dimension: int = 8, hidden: int = 16) -> Environment:
-    """Means made by a random network of two layers; one arm in five is good."""
+    """Means from a random network of two layers; one arm in five is good."""
     features = unit_vectors(arms, dimension)
 
     def draw(generator: Generator) -> Floats:
@@ -140,7 +140,7 @@ def _movies() -> _Movies:
 
 
 class _Titles(Sequence[str]):
-    """The movies' titles, read when they are first looked at."""
+    """The movies' titles, read at the first access."""
 
     def __len__(self) -> int:
         return MOVIES

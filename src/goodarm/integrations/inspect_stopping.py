@@ -5,8 +5,8 @@
     task = Task(dataset, solver=..., scorer=match(), early_stopping=stop_when_certain(threshold=0.8, arms=3))
     eval(task, model=["openai/a", "openai/b", "openai/c"], sample_shuffle=1)
 
-The question concerns the pass rate on the samples of the dataset. Pending samples count at their worst, so parallel,
-slow and failing samples are all allowed. The proof is that of `gap-mixture` on a fixed test set. It needs samples in
+The question concerns the pass rate on the samples of the dataset. Pending samples count at their worst, so samples may
+run in parallel, be slow, or fail. The proof is that of `gap-mixture` on a fixed test set. It needs samples in
 random order, so the evaluation must shuffle: `sample_shuffle=SEED`, or `dataset.shuffle()`.
 """
 
@@ -58,7 +58,7 @@ def stop_when_certain(
 
 @dataclass
 class Progress:
-    """One evaluation: samples that were started, samples that came back, and those that passed."""
+    """One evaluation: its started, completed and passed samples."""
 
     problem: Problem
     scheduled: set[str | int] = field(default_factory=set)
@@ -110,25 +110,26 @@ class Stopping:
     def __init__(
         self, threshold: float, arms: int, delta: float, metric: str | None, passes: Callable[[float], bool]
     ) -> None:
-        Problem(threshold, arms, delta)  # refuse a wrong threshold or delta now
+        Problem(threshold, arms, delta)  # refuse an invalid threshold or delta now
         self.threshold, self.arms, self.delta = threshold, arms, delta
         self.metric, self.passes = metric, passes
         self.started = 0
         self._progress: ContextVar[Progress] = ContextVar("progress")
-        """Each evaluation has its own: its samples run in copies of the context in which it was started."""
+        """Each evaluation has a separate one, because its samples run in copies of the context in which it was
+        started."""
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
         if epochs > 1:
-            raise InvalidValue(f"an evaluation that stops early has one epoch; got {epochs}. Leave out epochs=.")
+            raise InvalidValue(f"an evaluation that stops early must have one epoch; got {epochs}. Leave out epochs=.")
         if not (task.dataset.shuffled or task.config.sample_shuffle):
             raise InvalidValue(
-                "samples must come in random order, otherwise a pass rate of the first ones says nothing about the "
-                "rest. Pass sample_shuffle=SEED to eval, or shuffle the dataset."
+                "samples must come in random order. Otherwise the pass rate of the first samples says nothing about "
+                "the others. Pass sample_shuffle=SEED to eval, or shuffle the dataset."
             )
         self.started += 1
         if self.started > self.arms:
             raise InvalidValue(
-                f"this is evaluation {self.started}, and delta was divided among {self.arms}. Pass the number of all "
+                f"this is evaluation {self.started}, but delta was divided among {self.arms}. Pass the number of all "
                 "models and solvers: stop_when_certain(arms=...)."
             )
         self._progress.set(Progress(Problem(self.threshold, self.arms, self.delta, Cases(len(samples)))))
@@ -153,7 +154,7 @@ class Stopping:
         if name not in scores:
             if self.metric is not None and scores:
                 raise InvalidValue(f"there is no score {self.metric!r}; the scorers are {', '.join(scores)}.")
-            return  # a sample without a score stays pending, at its worst
+            return  # a sample without a score stays pending and counts at its worst
         if id in progress.completed:
             return
         progress.completed.add(id)

@@ -5,12 +5,12 @@ from goodarm.integrations.notebook import interval_chart
 
 chart = interval_chart(campaign)   # or a judgement
 chart                              # as the last line of a cell
-chart.refresh()                    # later: what is known now
+chart.refresh()                    # later: show the present state
 chart.chosen                       # the arm that was clicked last
 ```
 
-The chart is the page's own: its modules are joined into one, since a widget is a single module, and its style is kept
-inside the widget.
+The widget uses the page's chart. Its modules are joined, because a widget is a single module, and its style applies
+only inside the widget.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ENTRY = "notebook.js"
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+\.js)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?:const|let|class|(?:async )?function) (\w+)", re.MULTILINE)
 MOST_ARMS = 100_000
-"""Maximum number of arms in a chart: all of them are sent to the browser."""
+"""Maximum number of arms in a chart, which sends all of them to the browser."""
 
 
 def interval_chart(source: Campaign | Judgement) -> Any:
@@ -77,7 +77,7 @@ def _of_judgement(found: Judgement) -> dict[str, Any]:
 
 def _within(sentence: str, summary: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
     if len(rows) > MOST_ARMS:
-        raise InvalidValue(f"a chart in a notebook shows {MOST_ARMS:,} arms at most; got {len(rows):,}.")
+        raise InvalidValue(f"a chart in a notebook shows at most {MOST_ARMS:,} arms; got {len(rows):,}.")
     return {"sentence": sentence, "summary": dict(summary), "rows": rows}
 
 
@@ -109,7 +109,7 @@ def _widget() -> type[Any]:
 
 
 def module() -> str:
-    """The chart's modules as one: each becomes a function that returns what it exports."""
+    """The chart's modules as one: each becomes a function that returns its exports."""
     plot = (STATIC / "vendor" / "uplot" / "uPlot.iife.min.js").read_text("utf-8")
     parts: dict[str, str] = {}
     _join(ENTRY, parts)

@@ -18,7 +18,7 @@ of the study is pruned although its mean over all cases would have been at least
 Proof. On a case, let x be the trial's score and x0 the incumbent's, both in [0, 1]. The incumbent's scores on all cases
 are known when the trial starts, and the trial's order of the cases is random and independent of all scores. So (1 + x -
 x0)/2 are graded results of N cases drawn without replacement, and `bet-mixture` is a supermartingale under the
-hypothesis that their mean is at least 1/2 (`goodarm.rules.identification.paired`). The trial of number k has the share
+hypothesis that their mean is at least 1/2 (`goodarm.rules.identification.paired`). Trial number k has the share
 1/((k + 1)(k + 2)) of delta, and all shares sum to 1.
 """
 
@@ -55,7 +55,7 @@ class CertifiedPruner(BasePruner):
 
     cases  : number of cases of the test set; a step of `trial.report` is the number of a case, from 0
     delta  : probability that any trial is pruned wrongly
-    margin : prune trials whose mean is certainly below the incumbent's plus this, a number or a percentage like "2%"
+    margin : prune trials whose mean is certainly below the incumbent's plus this, a number or a percentage such as "2%"
     seed   : seed of the orders of the cases
     """
 
@@ -90,7 +90,7 @@ class CertifiedPruner(BasePruner):
         return compared.for_worse >= needed
 
     def _incumbent(self, study: Study, trial: FrozenTrial) -> FrozenTrial | None:
-        """The best trial that was complete, with a score on every case, when this one started."""
+        """The best trial that was complete (with a score on every case) when this one started."""
         complete = [
             each
             for each in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
@@ -100,7 +100,7 @@ class CertifiedPruner(BasePruner):
 
 
 class Comparison:
-    """A trial and the incumbent on the cases that the trial has had so far, in the trial's own order."""
+    """A trial and the incumbent on the trial's cases so far, in the trial's order."""
 
     def __init__(self, bar: Bar, order: list[int]) -> None:
         self.bar, self.order = bar, order

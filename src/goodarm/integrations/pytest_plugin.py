@@ -1,8 +1,8 @@
-"""`@pytest.mark.goodarm(threshold=0.8)`: a test that may fail sometimes, as long as its pass rate is high enough.
+"""`@pytest.mark.goodarm(threshold=0.8)`: a test that may fail sometimes, if its pass rate is high enough.
 
-The marked test is called again and again until its pass rate is certainly above the threshold (the test passes) or
-certainly below it (the test fails). An assertion that holds is a sample of 1, an assertion that fails a sample of 0; a
-test may also return its sample, a number in [0, 1]. Any other exception is an error and ends the test at once.
+The marked test is called repeatedly until its pass rate is certainly above the threshold (the test passes) or
+certainly below it (the test fails). A call without a failed assertion is a sample of 1, a call with one a sample of 0.
+A test may also return its sample, a number in [0, 1]. Any other exception is an error and ends the test at once.
 
 All marked tests of a session share delta: the probability that any of their verdicts is wrong is at most delta. This
 holds if calls of one test are independent of each other. Fixtures are set up once per test, not once per call.
@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Count the tests that share delta. Every worker of pytest-xdist collects all tests, so all of them agree."""
+    """Count the tests that share delta. Every worker of pytest-xdist collects all tests, so all workers agree."""
     session.config.stash[_marked_tests] = sum(item.get_closest_marker(MARK) is not None for item in session.items)
 
 
@@ -68,7 +68,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @dataclass
 class Trial:
-    """The samples of one test and what they say about its pass rate.
+    """The samples of one test, and the verdict on its pass rate.
 
     >>> from goodarm.problem import Problem
     >>> trial = Trial(Problem(threshold=0.8, arms=1), max_samples=100)
@@ -123,7 +123,7 @@ class Trial:
         )
 
     def failure(self) -> str:
-        """Why the test fails."""
+        """The reason for the test's failure."""
         advice = (
             ""
             if self.verdict
@@ -150,7 +150,7 @@ class Trial:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """One line per marked test, and the promise that they share."""
+    """One line per marked test, and their common guarantee."""
     lines, delta, tests = [], math.nan, 0
     for reports in terminalreporter.stats.values():
         for report in reports:
@@ -169,7 +169,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def _sample(item: pytest.Function, arguments: dict[str, Any]) -> tuple[float, str]:
-    """One call of the test: its sample, and why it failed if it did."""
+    """One call of the test: its sample, and the reason if it failed."""
     try:
         result = item.obj(**arguments)
         if inspect.isawaitable(result):

@@ -28,7 +28,7 @@ from goodarm.question import Bars, Metric, Threshold
 
 
 def for_metric(options: LogOptions, metric: Metric) -> LogOptions:
-    """The question about one metric alone."""
+    """The question about a single metric."""
     return replace(options, question=Threshold(metric.bar), reward=metric.name)
 
 
@@ -46,8 +46,8 @@ def sums_of_all(source: LogSource, options: LogOptions, bars: Bars, progress: Pr
         chosen.append(columns)
         if [list(key) for key in (*sums.segment, sums.arm)] != [list(key) for key in (*found[0].segment, found[0].arm)]:
             raise UnreadableTable(
-                f"{source.title}: not every arm has values of {metric.name}. An arm is judged by all of its metrics; "
-                "leave out the arms that lack one with `where`."
+                f"{source.title}: not every arm has values of {metric.name}. An arm is judged by all of its metrics. "
+                "Use `where` to leave out arms without values of a metric."
             )
     return ReadLog(chosen[0], tuple(found), tuple(notes), np.ones(found[0].arm.size, dtype=bool))
 

@@ -11,27 +11,27 @@ other threshold t from below, for the same bets. For l > 0 and rewards in [0, C]
 
 since 1 + l (x - t) = (1 + l (x - xi)) (1 + l (xi - t)/(1 + l (x - xi))), and the last factor is smallest at x = C, or
 at x = 0. The second line needs l t < 1; other bets are left out. A mixture of these lower bounds is at most the
-evidence of these bets at t, a supermartingale of start at most 1 if the mean is at most t. So the evidence at t refutes
-every t that this bound refutes, and the interval of all others is certified like the verdict. At t = xi the bound is
+evidence of these bets at t, a supermartingale that starts at most at 1 if the mean is at most t. So the evidence at t
+refutes every t that this bound refutes, and the interval of all others is certified like the verdict. At t = xi the
+bound is
 the evidence itself: the interval never contradicts the verdict. For l < 0 the lines are mirrored (x -> C - x). The
 bound is looser the farther t is from xi: the interval is valid but wide.
 
 For rewards in [0, 1], `gap-mixture` at t narrows the interval beyond the bar. If an arm is good, thresholds t > xi need
 not agree with any verdict: *good* is right if the mean is t. There the average of both evidences at t is used, which is
-also a supermartingale of start at most 1; so each of the two refutes t at log 2 more than the level. If an arm is bad,
+    also a supermartingale that starts at most at 1. Each of the two therefore refutes t at log 2 above the level. If an
+    arm is bad,
 the same holds for thresholds below xi.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.compile import TOTALS, compiled
+from goodarm.engine.compile import TOTALS
 from goodarm.engine.totals import in_chunks, interval_from_totals
 from goodarm.judgement.decide import Decided, Look, needed, rows_until
 from goodarm.judgement.options import LogOptions
@@ -47,7 +47,7 @@ HALVINGS = 30
 
 
 def decide_by_sums(look: Look, pulls: Floats, totals: Floats, logs: Floats) -> Decided:
-    """Judge all arms by their sums of logarithms, together.
+    """Judge all arms together by their sums of logarithms.
 
     logs : shape (K, J), a sum per arm and bet, in the order of `bet_mixture.bets`
     """
@@ -82,7 +82,7 @@ def lower_end(logs: Floats, pulls: Floats, level: Floats, bar: Bar) -> Floats:
 
 
 def upper_end(logs: Floats, pulls: Floats, level: Floats, bar: Bar) -> Floats:
-    """The largest threshold that is not refuted from below: the lower end of C - x, mirrored; inf without a ceiling."""
+    """The largest threshold that is not refuted from below: C minus the lower end for C - x; inf without a ceiling."""
     if math.isinf(bar.ceiling):
         return np.full(pulls.size, math.inf)
     down = -bets(bar)[STEPS_OF_BETS:]
@@ -124,7 +124,9 @@ def _end(logs: Floats, bet: Floats, shares: Floats, pulls: Floats, level: Floats
 
 def notes_on_sums(options: LogOptions) -> tuple[str, ...]:
     """Notes for readers on verdicts from sums."""
-    said = ["the intervals of bet-mixture are certified but wide far from the bar, for which its sums were added up"]
+    said = [
+        "the intervals of bet-mixture are certified, but wide far from the bar, since its sums are computed for the bar"
+    ]
     if isinstance(options.scale.family, NonNegative) and options.scale.family.cap is None:
         said.append(
             "rewards have no ceiling, so no arm can be called bad: a single large reward could lift any mean. To "
@@ -136,7 +138,7 @@ def notes_on_sums(options: LogOptions) -> tuple[str, ...]:
 def evidence(logs: Floats, bar: Bar) -> tuple[Floats, Floats]:
     """log E+ and log E- of every arm, shapes (K,)."""
     for_good, for_bad = np.empty(len(logs)), np.empty(len(logs))
-    loop, rows = _loop(TOTALS.compiles(len(logs))), np.ascontiguousarray(logs)
+    loop, rows = TOTALS.form(_evidence_loop, len(logs)), np.ascontiguousarray(logs)
 
     def work(part: slice) -> None:
         loop(rows[part], bar, for_good[part], for_bad[part])
@@ -145,20 +147,13 @@ def evidence(logs: Floats, bar: Bar) -> tuple[Floats, Floats]:
     return for_good, for_bad
 
 
-@cache
-def _loop(fast: bool) -> Callable[..., None]:
-    own = from_sums
-
-    def loop(logs: Floats, bar: Bar, for_good: Floats, for_bad: Floats) -> None:
-        for i in range(for_good.size):
-            for_good[i], for_bad[i] = own(logs[i], bar)
-
-    built: Callable[..., None] = compiled(loop) if fast else loop
-    return built
+def _evidence_loop(logs: Floats, bar: Bar, for_good: Floats, for_bad: Floats) -> None:
+    for i in range(for_good.size):
+        for_good[i], for_bad[i] = from_sums(logs[i], bar)
 
 
 def _more(logs: Floats, pulls: Floats, above: NDArray[np.bool_], level: Floats, bar: Bar) -> Floats:
-    """Approximate further rows until a verdict if the arm's rewards continue as before."""
+    """Approximate number of further rows until a verdict if the arm's rewards continue as before."""
 
     def enough(times: Floats) -> NDArray[np.bool_]:
         both = evidence(logs * times[:, None], bar)

@@ -4,7 +4,7 @@ An arm with a result on every case is decided with certainty, in any order of th
 arm and case, other arms are decided by `gap-mixture` without replacement, whose proof needs cases drawn at random.
 
 Against a control, and with grades, repetitions or scores, a log is judged cell by cell. The evidence depends on the
-order in which the cases of an arm were drawn, so a column must give it. A case counts when all of its results are
+order in which an arm's cases were drawn, so a column must contain this order. A case counts when all of its results are
 known. An incomplete case holds back all later cases of its arm, as in a campaign.
 """
 
@@ -36,7 +36,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def on_cases(source: LogSource, options: LogOptions, columns: LogColumns, sums: Sums) -> tuple[LogOptions, list[str]]:
-    """The same question with the size of the test set, checked against the log, and the cases in the log."""
+    """The question with the size of the test set, checked against the log; and the cases in the log."""
     by_cell = options.cell_by_cell
     if not by_cell:
         _refuse_repeats(source, options, columns, sums)
@@ -47,7 +47,7 @@ def on_cases(source: LogSource, options: LogOptions, columns: LogColumns, sums: 
         fewest = int(np.argmin(sums.pulls))
         raise InvalidValue(
             f"{source.title}: {sums.arm[fewest]!r} has results on {int(sums.pulls[fewest]):,} of the {seen:,} cases in "
-            f"the log. Say how many cases the test set has: `cases={seen}`, if it has no more."
+            f"the log. Give the size of the test set: `cases={seen}`, if it has no other cases."
         )
     count = seen if options.cases is None else options.cases
     if seen > count:
@@ -69,8 +69,8 @@ def _refuse_repeats(source: LogSource, options: LogOptions, columns: LogColumns,
         arm = int(np.argmax(repeated))
         raise UnreadableTable(
             f"{source.title}: {sums.arm[arm]!r} has {int(sums.rows[arm]):,} rows on {int(sums.pulls[arm]):,} values of "
-            f"{columns.unit}. Each case counts once per arm: keep one row of each, or say how often each was "
-            "evaluated: `repeats=R`."
+            f"{columns.unit}. Each case counts once per arm: keep one row per case, or give the number of evaluations: "
+            "`repeats=R`."
         )
 
 
@@ -115,7 +115,7 @@ def read_cells(source: LogSource, options: LogOptions, columns: LogColumns, arms
                     f"{source.title}: the score of {arm!r} on {case!r} must lie in [0, 1]; got {given}."
                 )
             scores[cell] = given
-        if reward is not None or options.score is not None:  # a drawn case without a label waits for it
+        if reward is not None or options.score is not None:  # without a reward, a drawn case still awaits its label
             place[cell] = np.fmin(place[cell], rank)
         if reward is not None:
             told[cell] += 1
@@ -128,13 +128,13 @@ def _ranks(rows: Rows, drawn: str | None) -> Floats:
     """Rank of each row in the order of the draws; NaN for rows without a place in it.
 
     Cases with the same time are in the order of hashes of their names. That order does not depend on results, and it
-    stays the same when rows are added, as repeated looks need: with a new random order at each look, a wrong verdict
-    would have another chance at each look.
+    stays the same when rows are added. Repeated looks need this: a new random order at each look would give a wrong
+    verdict another chance.
     """
     if drawn is None:
         return np.full(len(rows), np.nan)
     if any(row[3] is None and row[2] is not None for row in rows):
-        raise UnreadableTable(f"some results have no {drawn}, and so no place in the order of the draws.")
+        raise UnreadableTable(f"some results have no {drawn}, so their place in the order of draws is unknown.")
     mixed = sorted(range(len(rows)), key=lambda j: _hash(rows[j][0], rows[j][1]))
     ordered = sorted((j for j in mixed if rows[j][3] is not None), key=lambda j: rows[j][3])
     ranks = np.full(len(rows), np.nan)
@@ -154,7 +154,7 @@ def _refuse_duplicates(
         once = "once per arm" if times == 1 else f"{times} times per arm"
         raise UnreadableTable(
             f"{source.title}: {arms[arm]!r} has {told[arm, case]} results on {columns.unit} {cases[case]!r}, and each "
-            f"case counts {once}. Keep one row of each, or say how often every case was evaluated: `repeats=R`."
+            f"case counts {once}. Keep one row per case, or give the number of evaluations: `repeats=R`."
         )
 
 
@@ -177,7 +177,7 @@ def decide_cells(
         short = which[int(np.argmin(whole[which]))]
         raise InvalidValue(
             f"{source.title}: {arms[short]!r} lacks results on some of the {count:,} cases. Its evidence depends on "
-            "the order in which its cases were drawn: name the column with that order, `order=COLUMN`."
+            "the order in which its cases were drawn. Name the column with that order: `order=COLUMN`."
         )
     verdict, evidence, held = np.zeros(which.size, dtype=np.int8), np.zeros(which.size), np.zeros(which.size)
     for j, arm in enumerate(which):
@@ -213,8 +213,8 @@ def _tenths(source: LogSource, options: LogOptions, cells: Cells, name: str, arm
     if missing.size or len(cells.cases) != options.cases:
         where = f"on {cells.cases[missing[0]]!r}" if missing.size else "on some cases of the test set"
         raise UnreadableTable(
-            f"{source.title}: {name!r} has no score {where}. Every case needs one, also those without a label: give "
-            "these a row without a reward."
+            f"{source.title}: {name!r} has no score {where}. Every case needs a score. Give cases without a label a "
+            "row without a reward."
         )
     return np.array([tenth(score) for score in cells.score[arm]])
 
@@ -251,8 +251,8 @@ def _notes(options: LogOptions, of_kind: tuple[str, ...], whole: int, arms: int,
         waiting, many = int(held.sum()), int(np.count_nonzero(held))
         cases = "1 complete case" if waiting == 1 else f"{waiting:,} complete cases"
         notes.append(
-            "an incomplete case holds back all later cases of its arm, since evidence counts them in the order of the "
-            f"draws: {cases} of {many:,} undecided {'arm' if many == 1 else 'arms'} can't count yet"
+            "an incomplete case holds back all later cases of its arm, because the evidence counts cases in the order "
+            f"of the draws: {cases} of {many:,} undecided {'arm' if many == 1 else 'arms'} can't count yet"
         )
     if whole < arms:
         notes.append(f"cases count in the order of {options.drawn}. Arms that lack cases have no interval")

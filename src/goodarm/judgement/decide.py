@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 MOST = 1e6
 """Multiple of an arm's rows beyond which it counts as never decided."""
 BISECTIONS = 40
-"""Number of bisection steps for the rows still needed."""
+"""Number of bisection steps for the number of further rows."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class Look:
-    """A look at a log: the values that the verdicts on all of its arms share.
+    """A look at a log: the values shared by the verdicts on all of its arms.
 
     offset  : log(K w), where w is the arm's share of delta; 0 if all shares are equal
     pending : number of missing rewards of each arm, which count at their worst: as 0 in the evidence for good, and as 1
@@ -52,14 +52,14 @@ class Look:
 
 
 def decide(look: Look, pulls: Floats, totals: Floats) -> Decided:
-    """Judge all arms by their totals, together."""
+    """Judge all arms together by their totals."""
     rule, bar, pending = look.options.identification, look.problem.bar, look.pending
     sides = [(pulls + pending, totals), (pulls + pending, totals + pending)]
     for_good, for_bad = (evidence_from_totals(rule, *side, bar)[j] for j, side in enumerate(sides))
     levels = needed(look.options.criterion, (for_good, for_bad), look.problem, look.offset)
     low, high = (interval_from_totals(rule, *sides[j], bar, level)[j] for j, level in enumerate(levels.now))
     verdict, evidence = levels.decided(for_good, for_bad)
-    if np.isnan(for_good).all():  # a radius has no evidence; with evidence just enough, high == threshold
+    if np.isnan(for_good).all():  # a radius has no evidence; with barely sufficient evidence, high == threshold
         verdict = np.where(low >= bar.threshold, 1, np.where(high < bar.threshold, -1, 0)).astype(np.int8)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = totals / pulls
@@ -101,7 +101,7 @@ class Levels:
     next: tuple[Floats, Floats]
 
     def decided(self, for_good: Floats, for_bad: Floats) -> tuple[NDArray[np.int8], Floats]:
-        """The verdicts that this evidence has earned, and the evidence for each; if undecided, the larger side."""
+        """The verdicts that follow from this evidence, and the evidence for each (undecided: the larger side)."""
         good, bad = self.now
         verdict = np.where(for_good >= good, 1, np.where(for_bad >= bad, -1, 0)).astype(np.int8)
         side = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))

@@ -1,4 +1,4 @@
-"""Write verdicts to disk: the table, the figure and the page, each file whole or not at all."""
+"""Write verdicts to disk: the table, the figure and the page, each file completely or not at all."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
     if path.suffix.lower() not in FILES:
         raise InvalidValue(
             f"can't write {path}: the ending {path.suffix} is unknown. Files of verdicts end in "
-            f"{', '.join([*FILES][:-1])} or {[*FILES][-1]}. A folder has no ending, or exists."
+            f"{', '.join([*FILES][:-1])} or {[*FILES][-1]}. A folder must exist or have a name without an ending."
         )
     extra, _ = FILES[path.suffix.lower()]
     if extra and find_spec(PACKAGES[extra]) is None:
@@ -70,7 +70,7 @@ def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a path given for results is a folder: it exists as one, or has no ending.
+    """Whether a path for results is a folder: it exists as one, or has no ending.
 
     >>> is_folder(Path("judged")), is_folder(Path("v1.2 final")), is_folder(Path("x.pdf"))
     (True, True, False)
@@ -83,8 +83,8 @@ def is_folder(path: Path) -> bool:
 def write(written: Written, folder: Path) -> list[Path]:
     """Write everything into a folder, or the table or the page into a file; returns the paths.
 
-    In a folder: the table as Parquet and CSV, the forest plot as SVG and PNG, and the page. The ending of a file says
-    what it is: .xlsx, .csv and .parquet for the table, .html for the page.
+    In a folder: the table as Parquet and CSV, the forest plot as SVG and PNG, and the page. The ending of a file
+                 determines its content: .xlsx, .csv and .parquet have the table, .html the page.
     """
     check_target(folder, written.inputs)
     if not is_folder(folder):
@@ -112,7 +112,7 @@ def parquet_file(written: Written, path: Path) -> None:
 
 
 def _for_people(written: Written) -> dict[str, Any]:
-    """The table for files that people read: what a good arm is, the name of the estimate, and "undecided"."""
+    """The table for files that people read, with the question's words for verdicts and estimates."""
     columns, words = written.columns(), {**written.words, 0: UNDECIDED}
     columns["verdict"] = [words[int(verdict)] for verdict in written.arms.verdict]
     decided = [bool(verdict) for verdict in written.arms.verdict]

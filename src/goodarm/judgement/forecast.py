@@ -27,7 +27,7 @@ SEEN = 5.0
 at the bar; for other rewards, rows."""
 
 NEVER = 1e30
-"""Gap of a verdict that is out of reach."""
+"""Gap of an unreachable verdict."""
 
 
 def rows_to_half(options: LogOptions, sums: Sums, verdict: NDArray[np.int8], shares: Shares) -> Forecast | None:
@@ -98,8 +98,8 @@ def boundary_by_sums(
 
     An arm with mean m gains g_j per row with bet j. If rewards other than 0 become more or less frequent, so that the
     mean is mu, it gains z_j + (g_j - z_j) mu/m, where z_j = log(1 - l_j xi) is the gain of a reward of 0. At the arm's
-    present mean this is its present evidence, and it accounts for the grid of bets: rewards that vary much may call for
-    a smaller bet than the smallest one. An arm with few rows borrows the gains of all.
+    present mean this is its present evidence, and it accounts for the grid of bets: highly variable rewards may call
+        for a bet smaller than the smallest one. An arm with few rows borrows the average gains of all arms.
     """
     bar, xi = problem.bar, problem.threshold
     logs = np.pad(logs, ((0, 0), (0, 2 * STEPS - logs.shape[1])))  # without a ceiling there are no bets on a low mean
@@ -159,14 +159,14 @@ def _cut_at_the_ceiling(totals: Floats, sums: Sums, problem: Problem) -> Floats:
 
 
 def _borrowed(problem: Problem) -> float:
-    """Number of rows of all arms together that an arm's own rows are mixed with."""
+    """Number of pooled rows (of all arms) with which an arm's own rows are mixed."""
     return 300.0 if isinstance(problem.rewards, NonNegative) else 30.0
 
 
 def variance_from_sums(sums: Sums, problem: Problem, options: LogOptions) -> Floats:
     """The variance of one reward of each arm, from its sums for `bet-mixture`.
 
-    log(1 + l d) is about l d - (l d)^2/2 for the smallest bet l. An arm with few rows gets the variance of all.
+    log(1 + l d) is about l d - (l d)^2/2 for the smallest bet l. An arm with few rows gets the pooled variance.
     """
     assert sums.logs is not None
     possible = np.where(np.asarray(options.bets) == 0.0, math.inf, np.abs(options.bets))

@@ -77,7 +77,8 @@ def judge(
     rewards   : "bounded", "bounded:LOW,HIGH", "nonnegative", "nonnegative:CAP" or "gaussian:SCALE"
     rule      : an identification rule by totals; with `order`, any
     by        : columns whose values are segments; all segments and arms share delta
-    versus, margin : in place of a threshold, is the arm's mean at least that of the arm `versus` plus `margin`?
+    versus, margin : in place of a threshold: an arm is good if its mean is at least that of the arm `versus` plus
+                     `margin`
     bars      : in place of a threshold, several columns with their bars: "correct >= 0.9, slow <= 0.05"; good arms
                 clear every bar, and a bad one names the column that fails
     question  : in place of all of these: the question as an object of `goodarm.question`, or its JSON fields
@@ -87,20 +88,21 @@ def judge(
     time      : a column with the time of each row; found automatically if only one column holds times
     max_arms, ledger, by_appearance : how arms that appear later share delta, see `goodarm.judgement.shares`. Without
                 any of them the set of arms must have been fixed in advance
-    unit, per_unit : a column of persons, sessions or machines: all rows of one are one reward, their "mean", whether
-                "any" is above 0, their "sum" (`rewards` is then its range), or "ratio": all rewards over all rows, or
-                over `denominator`, of which a unit has at most `unit_limit`
+    unit, per_unit : a column of persons, sessions or machines, and how to combine all rows of one into a reward:
+                     "mean", "any" (1 if one is above 0), "sum" (`rewards` is then its range), or "ratio" (all rewards
+                     over all rows, or over `denominator`; `unit_limit` is the most that a unit can have)
     window    : "7d": only a unit's rows within that time after its first one count. Units whose window is still open
                 are left out; with the criterion "fdr" they count at their worst
-    case, cases : a column of test cases, each of which an arm has at most once, and how many the test set has; not
-                needed where every arm has all of them. The bar then applies to the share of this set that an arm
-                passes, or its mean result; with `versus`, results are compared case by case. `order` is then the column
-                that says in which order cases were drawn; not needed where every arm has all of them
-    repeats   : with `case`, how often each arm was evaluated on each case; the mean counts
-    score     : with `case`, a column of a cheap judge's scores, also in rows without a reward: cases without a label
+    case, cases : a column of test cases (each arm has each case at most once), and the size of the test set, which is
+                not needed if every arm has all cases. The bar then applies to the share of this set that an arm passes,
+                or its mean result; with `versus`, results are compared case by case. `order` is then the column with
+                the order in which cases were drawn, which is not needed if every arm has all cases
+    repeats   : with `case`, the number of evaluations of each arm on each case; their mean counts
+    score     : with `case`, a column of a cheap judge's scores. Cases without a label need a row with a score and no
+                reward
     format, metric : "promptfoo", "inspect" or "lm-eval": `data` is a result file of that tool, or a folder of them, see
                 `goodarm.judgement.sources.results`
-    memory    : a limit for DuckDB, such as "1GiB"; what is larger goes through the disk
+    memory    : a memory limit for DuckDB, such as "1GiB"; larger data spills to disk
 
     >>> clicks = {"arm": ["a", "b"], "pulls": [5000, 5000], "total": [170, 60]}
     >>> found = judge(clicks, threshold=0.02)
@@ -113,7 +115,7 @@ def judge(
     if format is not None:
         data, case = _results(data, format, metric), case or "case"
     elif metric is not None:
-        raise InvalidValue("`metric` names a score in a result file; say of which tool: `format='promptfoo'`.")
+        raise InvalidValue("`metric` names a score in a result file. Name the tool as well: `format='promptfoo'`.")
     if case is not None and unit is not None:
         raise InvalidValue("a case is the unit of a fixed test set; give `case` or `unit`, not both.")
     options = LogOptions(
@@ -202,15 +204,15 @@ def _spark_table(name: str) -> LogSource:
 
 
 def judge_source(source: LogSource, options: LogOptions, progress: Progress) -> Judgement:
-    """Sum up the log, check the sums, and decide."""
+    """Sum up the log, check the sums, and give the verdicts."""
     read = options.kind.read(source, progress)
     between = read.sums[0].graded
     if between is not None and (between > 0.0).any() and read.sums[0].logs is None:
-        # rewards between the ends of their range call for a second scan, by sums
+        # graded rewards need a second scan, for sums of logarithms
         options = replace(options, graded=True)
         read = options.kind.read(source, progress)
     columns, sums, cases = read.columns, read.sums[0], list[str]()
-    if columns.pulls is not None:  # found by their names; a table of totals has no squares
+    if columns.pulls is not None:  # columns found by their names: a table of totals has no squares
         options = replace(options, pulls=columns.pulls, total=columns.total)
     if options.case is not None:
         from goodarm.judgement.cells import on_cases
@@ -230,7 +232,7 @@ def judge_source(source: LogSource, options: LogOptions, progress: Progress) -> 
         options=options,
         roles=columns,
         arms=made.taken(made.ranks()),
-        notes=tuple(sorted(said, key=lambda note: not isinstance(note, Doubt))),  # readers look at the first ones
+        notes=tuple(sorted(said, key=lambda note: not isinstance(note, Doubt))),  # people read the first notes
         case=shares.case,
         forecast=rows_to_half(options, sums, made.verdict, shares),
         table_kind=getattr(source, "kind", None),
@@ -247,7 +249,7 @@ def _contradictions(options: LogOptions, made: Arms, shares: Shares) -> Iterator
             words = {sign: options.question.word(sign) for sign in (1, -1)}
             yield Doubt(
                 f"{arm} was {words[before.verdict]} at the look of {before.at}, and is {words[now]} now. One of the "
-                f"two is wrong. The probability of that is at most delta {options.delta:g} while the arm's mean stays "
+                f"two is wrong. This has probability at most delta {options.delta:g} while the arm's mean stays "
                 "the same. If the arm or its rewards changed, judge only the rows since then, with a new ledger",
                 condition=f"the mean of {arm} did not change between the looks",
             )
@@ -298,24 +300,24 @@ SHARED = 1.2
 def _doubts(
     source: LogSource, options: LogOptions, columns: LogColumns, sums: Sums, cases: list[str]
 ) -> Iterator[Doubt]:
-    """Signs in the log that the verdicts may not be certified.
+    """Signs in the log that the conditions of the guarantee may not hold.
 
     cases : names of the cases of a fixed test set
     """
     rows, arms = int(sums.rows.sum()), sums.arm.size
 
-    # Arms count as fixed in advance, but one of them first appears late
+    # The set of arms counts as fixed in advance, but one of them first appears late
     if not options.shares_given and sums.first is not None and arms > 1:
         share = source.rows_before(columns, options, float(np.nanmax(sums.first))) / rows
         if share > LATE:
             yield Doubt(
-                f"not all arms are there from the beginning. By {columns.time}, the last of {arms:,} first appears "
+                f"not all arms exist from the beginning. By {columns.time}, the last of {arms:,} first appears "
                 f"after {share:.0%} of the rows. If you looked at the log before that, or if more arms may come, these "
                 "verdicts are not certified: give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
                 condition="every look at the log had all of the arms",
             )
 
-    # An unused column seems to hold persons, sessions or machines with several rows each
+    # An unused column seems to identify persons, sessions or machines that have several rows
     unit, in_arms = columns.unit, 0
     if columns.pulls is None and columns.unit is None:
         unit = unit_like(columns, source.names())
@@ -328,9 +330,9 @@ def _doubts(
                 condition=f"rows of the same {unit} are independent",
             )
 
-    # The same persons, sessions or machines are in the control and in other arms. The proof of `versus` needs
-    # independent rewards: where one person's two rewards are opposite, the variance of the difference is twice as
-    # large as the test assumes.
+    # The same persons, sessions or machines occur in the control and in other arms. The proof of `versus` needs
+    # independent rewards: if one person's two rewards are opposite, the variance of the difference is twice as large as
+    # the test assumes.
     if unit is not None and options.kind.differences and options.case is None:
         in_all = source.distinct(replace(columns, arm=unit), options, unit)
         if columns.unit is not None:
@@ -339,14 +341,14 @@ def _doubts(
             yield Doubt(
                 f"the same values of {unit} are in several arms: {in_arms:,} pairs of about {in_all:,} values and "
                 "arms. If these are persons, sessions or machines, a comparison with a control is not certified: "
-                "their rewards in the arm and in the control depend on each other. Give every one a single arm",
+                "their rewards in the arm and in the control depend on each other. Assign each of them to a single arm",
                 condition=f"rewards of the same {unit} in an arm and in the control do not depend on each other",
             )
 
     # Names that differ only in case, spacing or invisible characters
     for names, what, outcome in (
-        (sums.arm.tolist(), "arms", "are judged as two arms; if they are one, correct the names"),
-        (cases, "cases", "count as two cases; if they are one, correct the names"),
+        (sums.arm.tolist(), "arms", "are judged as two arms. If they are the same arm, correct the names"),
+        (cases, "cases", "count as two cases. If they are the same case, correct the names"),
     ):
         if pairs := look_alikes(dict.fromkeys(names)):
             (first, second), more = pairs[0], len(pairs) - 1
@@ -372,6 +374,6 @@ def _doubts(
     if growing and options.window is None and options.case is None and rows >= REPEATED * sums.pulls.sum():
         yield Doubt(
             f"{options.counted} have several rows, and later rows change the reward of a {columns.unit}. If more may "
-            "come, give `window='7d'`, or as long as rows count: then verdicts hold at every look",
+            "come, set the time during which rows count, such as `window='7d'`: then verdicts hold at every look",
             condition=f"no more rows of these {options.counted} will come",
         )

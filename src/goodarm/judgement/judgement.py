@@ -67,10 +67,12 @@ class Arms:
     when: NDArray[Any] | None = None
     metrics: tuple[MetricColumn, ...] = ()
     failed: NDArray[Any] | None = None
-    since: NDArray[Any] | None = None  # time of the earlier look whose verdict is kept; None for verdicts of this look
+    since: NDArray[Any] | None = (
+        None  # time of the earlier look whose verdict is kept; None for verdicts of the present look
+    )
 
     def taken(self, which: NDArray[Any]) -> Arms:
-        """Some of the arms, in this order."""
+        """The arms at these indices, in this order."""
         return Arms(
             tuple(key[which] for key in self.segment),
             self.arm[which],
@@ -93,7 +95,7 @@ class Arms:
         return words[int(self.verdict[i])] + (f": {failed}" if failed else "") + self.kept(i)
 
     def kept(self, i: int) -> str:
-        """The day of the earlier look whose verdict is kept, to be put after the verdict; empty for today's."""
+        """The day of the earlier look whose verdict is kept, as a suffix of the verdict; empty for today's verdicts."""
         since = None if self.since is None else self.since[i]
         return "" if since is None else f" since {since[:DAY]}"
 
@@ -152,7 +154,7 @@ class Judgement(Written):
 
     @cached_property
     def noun(self) -> str:
-        """What is counted, in the plural; with segments, pairs of arm and segment ("banner–country pairs")."""
+        """Plural noun for the arms; with segments, for pairs of arm and segment ("banner–country pairs")."""
         return pairs_noun(self.roles.arm, self.by) if self.by else noun(self.roles.arm)
 
     @cached_property
@@ -172,7 +174,7 @@ class Judgement(Written):
 
     @property
     def guarantee(self) -> str:
-        """The guarantee with its assumption and with every condition that the log casts doubt on.
+        """The guarantee with its assumption and every condition that the log casts doubt on.
 
         The range of rewards is checked, so it is not an assumption.
         """
@@ -194,7 +196,7 @@ class Judgement(Written):
 
     @cached_property
     def captions(self) -> Captions:
-        """The words around the table. The heading of the samples names the units if a column does."""
+        """The words around the table. The heading of the samples names the units if there is a column of units."""
         options = self.options
         column = f", rewards in {options.reward}" if options.reward else ""
         return Captions(
@@ -270,7 +272,7 @@ class Judgement(Written):
         return self.sentence_of(self.arms, self.forecast)
 
     def sentence_of(self, arms: Arms, forecast: Forecast | None = None) -> str:
-        """The same for some of the arms: those of one segment, if there are segments."""
+        """The sentence for some of the arms, such as those of one segment."""
         counted = self.noun if arms is self.arms else noun(self.roles.arm)
         said = sentence(arms.verdict, forecast, counted, self.options)
         if self.options.scale.family.about_bad:

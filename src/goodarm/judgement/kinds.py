@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ReadLog(NamedTuple):
-    """The sums of a log: one `Sums` per metric, so a single one without several bars.
+    """The sums of a log: one `Sums` per metric, so a single one unless there are several bars.
 
     judged : whether each arm gets a verdict; a control gets none
     """
@@ -72,7 +72,7 @@ class LogKind(ABC, Generic[Kind]):
         return self.options.identification.name
 
     def scale(self) -> RewardScale:
-        """The rewards' family and range, as this kind judges them."""
+        """The rewards' family and range for this kind of question."""
         return self.options.scale
 
     def other_rewards(self) -> str:
@@ -205,7 +205,7 @@ class ControlLog(LogKind[Control]):
     def scale(self) -> RewardScale:
         """Rewards with a cap are compared as min(reward, cap), which lies in [0, cap].
 
-        The certificate is then about the means of the cut rewards, of the arm and of the control.
+        The certificate then applies to the means of the cut rewards of the arm and the control.
         """
         scale = self.options.scale
         if type(scale.family) is NonNegative and scale.family.cap is not None:
@@ -220,7 +220,7 @@ class ControlLog(LogKind[Control]):
         if not options.scale.bounded:
             raise InvalidValue(
                 "a comparison with a control is certified for bounded rewards only. Compare rewards cut at a cap, "
-                "`rewards='nonnegative:CAP'`, or declare the largest reward that is possible, "
+                "`rewards='nonnegative:CAP'`, or declare the largest possible reward, "
                 "`rewards='bounded:0,HIGH'`, or judge against a fixed bar: `threshold=X` in place of `versus`."
             )
         if not abs(self.question.margin) < options.scale.length:
@@ -229,11 +229,11 @@ class ControlLog(LogKind[Control]):
             )
         for name in ("order", "rule", "propensity"):
             if getattr(options, name) is not None:
-                raise InvalidValue(f"`versus` decides from totals by its own test; leave `{name}` out.")
+                raise InvalidValue(f"`versus` uses its own test on totals. Leave `{name}` out.")
         if options.unit is not None and options.per_unit == "ratio":
-            raise InvalidValue("`per_unit='ratio'` needs a threshold; a control is compared by mean, any or sum.")
+            raise InvalidValue("`per_unit='ratio'` needs a threshold; comparisons with a control use mean, any or sum.")
         if options.case is not None and options.score is not None:
-            raise InvalidValue("scores are for arms that are compared with a threshold; leave `score` or `versus` out.")
+            raise InvalidValue("scores require a comparison with a threshold. Leave `score` or `versus` out.")
 
     def described(self) -> str:
         from goodarm.judgement.words import estimate, visible
@@ -252,7 +252,7 @@ class ControlLog(LogKind[Control]):
         read = super().read(source, progress)
         is_control = control_of(self.question.arm, read.sums[0], source.title)
         if is_control.all():
-            raise UnreadableTable(f"{source.title}: there is no arm but the control {self.question.arm!r}.")
+            raise UnreadableTable(f"{source.title}: there is no arm besides the control {self.question.arm!r}.")
         return read._replace(judged=~is_control)
 
     def arms(
@@ -293,7 +293,7 @@ class BarsLog(LogKind[Bars]):
     """Several metrics, each a column with its bar (`goodarm.judgement.bars`)."""
 
     def other_rewards(self) -> str:
-        return "leave metrics that are not shares out"
+        return "leave out metrics that are not shares"
 
     def check(self) -> None:
         options = self.options
@@ -304,10 +304,11 @@ class BarsLog(LogKind[Bars]):
         scale = options.scale
         if type(scale.family) is not Bounded or scale.moved or options.per_unit not in ("mean", "any"):
             raise InvalidValue(
-                "several bars need metrics in [0, 1]; leave `rewards` out, and sum up units by mean or any."
+                "several bars need metrics in [0, 1]; leave `rewards` out, and combine the rows of units by mean or "
+                "any."
             )
         if options.criterion is Criterion.FDR:
-            raise InvalidValue("with several bars the criterion is fwer: each arm is decided by itself.")
+            raise InvalidValue("several bars require the criterion fwer, which decides each arm separately.")
         if not (isinstance(options.identification, EvidenceRule) and options.identification.totals is not None):
             raise UnsoundPairing(
                 f"several bars need a rule whose evidence follows from totals, and {options.rule} does not. Leave it "

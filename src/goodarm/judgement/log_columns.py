@@ -72,7 +72,7 @@ UNITS = (
     "participant", "patient", "person", "player", "session", "shopper", "student", "subject", "u", "user", "viewer",
     "visitor", "worker",
 )  # fmt: skip
-"""Typical names of columns whose values have several dependent rows. A final `id` is ignored."""
+"""Typical names of columns that identify units with several dependent rows. A final `id` is ignored."""
 
 COUNTS = (
     "attempts", "count", "counts", "displays", "emails", "exposures", "impressions", "impression", "n", "plays",
@@ -143,8 +143,8 @@ def choose_columns(options: LogOptions, names: Sequence[str], title: str, times:
         notes.append(f"arms are in the column {arm}")
     if arm in by:
         raise InvalidValue(
-            f"{arm} is the column of the arms, and `by` divides every arm into segments. Give `by` another column, or "
-            "leave it out."
+            f"{arm} is the column of the arms, but `by` must divide every arm into segments. Give `by` another column, "
+            "or leave it out."
         )
     squares = next((name for name in names if name.casefold() == "squares"), None) if pulls is not None else None
     shown_with = [name for name in names if _bare(name) in PROPENSITIES]
@@ -161,7 +161,7 @@ def choose_columns(options: LogOptions, names: Sequence[str], title: str, times:
     if pulls is not None and time is not None:
         raise UnreadableTable(f"{title} is a table of totals, which have no times. Leave `time` out, or give the log.")
     if options.window is not None and time is None:
-        raise UnreadableTable(f"{title}: a `window` needs to know when a row happened. Give `time=COLUMN`.")
+        raise UnreadableTable(f"{title}: a `window` needs the time of each row. Give `time=COLUMN`.")
     if pulls is not None and unit is not None:
         raise UnreadableTable(f"{title} is a table of totals, which have no units. Leave `unit` out, or give the log.")
     return LogColumns(arm, reward, pulls, total, squares, by, order, weight, time, unit, denominator, tuple(notes))
@@ -210,7 +210,8 @@ def like_data(name: str) -> bool:
 def header_missing(title: str, header: Sequence[str]) -> UnreadableTable:
     """The error about a file whose first line is a row."""
     return UnreadableTable(
-        f"{title}: the first line looks like data ({_listed(header)}), and it must name the columns. Add a header "
+        f"{title}: the first line looks like data ({_listed(header)}), but it must contain the names of the columns. "
+        "Add a header "
         "line, such as arm,reward."
     )
 
@@ -231,7 +232,7 @@ def look_alikes(arms: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def find(wanted: str, names: Sequence[str], title: str) -> str:
-    """The column of this name. Case matters only if two columns differ by nothing else.
+    """The column of this name. Case matters only if two columns differ in nothing else.
 
     >>> find("Click", ["item", "click"], "log.csv")
     'click'
@@ -242,9 +243,7 @@ def find(wanted: str, names: Sequence[str], title: str) -> str:
     if len(alike) == 1:
         return alike[0]
     if alike:
-        raise UnreadableTable(
-            f"{title}: {' and '.join(map(repr, alike))} differ by case alone; write the one you mean."
-        )
+        raise UnreadableTable(f"{title}: {' and '.join(map(repr, alike))} differ only in case. Write the exact name.")
     folded = {name.casefold(): name for name in names}
     near = [folded[name] for name in get_close_matches(wanted.casefold(), folded, n=3, cutoff=0.6)]
     hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"It has: {_listed(names)}."
@@ -262,7 +261,7 @@ def guess(role: str, free: Sequence[str], names: Sequence[str], title: str) -> s
     if not plausible and any(map(like_data, names)):
         raise header_missing(title, names)
     if plausible:
-        reason = f"the columns {_listed(plausible)} could all be meant"
+        reason = f"the columns {_listed(plausible)} are all plausible"
     else:
         reason = f"none of its columns has a usual name: {_listed(names)}"
     raise UnreadableTable(
@@ -315,7 +314,7 @@ def _bare(name: str) -> str:
 
 
 def check_filter(options: LogOptions, columns: LogColumns) -> tuple[str, ...]:
-    """Refuse a filter by the shown arm if rows are weighted by propensities, and warn about a filter by the reward.
+    """Refuse filters by the shown arm if rows are weighted by propensities, and warn about filters by the reward.
 
     With propensities, an arm's evidence counts every row in which the arm could be shown, including rows that showed
     another arm. Without these rows the weights are too large on average: with 20 arms and a `where` on one of them, 34
@@ -328,9 +327,9 @@ def check_filter(options: LogOptions, columns: LogColumns) -> tuple[str, ...]:
     ]
     if read and options.propensity is not None:
         raise InvalidValue(
-            f"`where` reads {read[0]}, and with propensities no row may be left out because of the arm that was "
-            "shown, its propensity or its reward: an arm is judged by all rows in which it could be shown. Judge "
-            "all arms, or filter by what was known before the arm was chosen."
+            f"`where` reads {read[0]}, but with propensities no row may be left out because of the arm that was shown, "
+            "its propensity or its reward: an arm is judged by all rows in which it could be shown. Judge all arms, or "
+            "filter by information from before the arm was chosen."
         )
     if columns.reward is None or columns.reward not in read:
         return ()

@@ -55,7 +55,7 @@ class RewardScale:
     bounded       : whether the rewards have a range
     start, length : a reward x is (x - start)/length on the rule's scale
     moved         : whether the rewards are on another scale than the rules
-    limits        : the smallest and the largest reward that is judged
+    limits        : the smallest and the largest reward to judge
     """
 
     family: Rewards = Bounded()  # noqa: RUF009  frozen, and so shared
@@ -114,15 +114,16 @@ def read_scale(text: str | Rewards) -> RewardScale:
         if low < high and math.isfinite(low) and math.isfinite(high):
             if not LEAST_SCALE <= high - low <= LARGEST_SCALE:
                 raise InvalidValue(
-                    f"the range of rewards {text!r} must be between {LEAST_SCALE:g} and {LARGEST_SCALE:g} wide. Give "
-                    "them in another unit."
+                    f"the range of rewards {text!r} must be between {LEAST_SCALE:g} and {LARGEST_SCALE:g} wide. Use "
+                    "another unit."
                 )
             return RewardScale(low=low, high=high)
     unbounded = kind in ("nonnegative", "gaussian", "sub-gaussian")
     if unbounded and len(numbers) == (kind != "nonnegative" or bool(rest)) and not any(map(math.isnan, numbers)):
         return RewardScale(rewards_from_text(text))
     raise InvalidValue(
-        f"can't read rewards {text!r}. Write bounded, bounded:LOW,HIGH (as bounded:1,5), nonnegative, nonnegative:CAP, "
+        f"can't read rewards {text!r}. Write bounded, bounded:LOW,HIGH (such as bounded:1,5), nonnegative, "
+        "nonnegative:CAP, "
         "gaussian:SCALE or sub-gaussian:SCALE."
     )
 
@@ -140,7 +141,7 @@ def read_window(text: str | float) -> float:
     except ValueError:
         found = math.nan
     if not (found > 0.0 and math.isfinite(found)):
-        raise InvalidValue(f"can't read window {text!r}. Write it like 7d, 12h, 30m or 45s, or as a number.")
+        raise InvalidValue(f"can't read window {text!r}. Write a duration such as 7d, 12h, 30m or 45s, or a number.")
     return found
 
 
@@ -195,7 +196,8 @@ class LogOptions:
             raise InvalidValue("a table of totals needs both columns: give `pulls` and `total`.")
         if self.pulls is not None and (self.reward is not None or self.order or self.propensity):
             raise InvalidValue(
-                "`pulls` and `total` belong to a table of totals; leave `reward`, `order`, `propensity` out."
+                "`pulls` and `total` are columns of a table of totals, which can't be combined with `reward`, `order` "
+                "or `propensity`. Leave these out."
             )
         if self.shares_given:
             self._check_shares()
@@ -210,9 +212,9 @@ class LogOptions:
         if self.case is not None:
             self._check_cases()
         elif self.repeats is not None or self.score is not None:
-            raise InvalidValue("`repeats` and `score` belong to a fixed test set; name its column: `case=COLUMN`.")
+            raise InvalidValue("`repeats` and `score` require a fixed test set. Name its column: `case=COLUMN`.")
         elif self.cases is not None:
-            raise InvalidValue("`cases` is the size of a fixed test set; name its column too: `case=COLUMN`.")
+            raise InvalidValue("`cases` is the size of a fixed test set. Name its column as well: `case=COLUMN`.")
         self._check_rule()
 
     @property
@@ -227,7 +229,7 @@ class LogOptions:
         return answers(self, self.question)
 
     def terms(self, columns: LogColumns) -> dict[str, Any]:
-        """Options that must be the same at every look of a ledger: all that affect an arm's evidence."""
+        """Options that must be the same at every look with a ledger: those that affect an arm's evidence."""
         fixed = ("nulls", "where", "cap", "unit_limit", "seconds", "cases", "repeats")
         return {
             "threshold": None,
@@ -285,7 +287,7 @@ class LogOptions:
         Certified: the evidence of `bet-mixture` is at least that of `gap-mixture`, and the same if all rewards are 0 or
         1 (proof in `rules/identification/bet_mixture.py`). The verdicts are those of one rule, computed by sums where
         totals would lose evidence. This does not hold for intervals at other thresholds than the bar: they assume that
-        whether rewards are graded is a property of the metric, and not of chance.
+        whether rewards are graded is a property of the metric, not of chance.
         """
         plain = self.rule is None and self.order is None and self.case is None and not self.weighted
         return plain and self.scale.bounded and self.kind.own_mean
@@ -302,7 +304,7 @@ class LogOptions:
 
     @property
     def counted(self) -> str:
-        """What is counted: the units if a column names them, the cases of a test set, otherwise rows.
+        """Plural noun for the samples: the units if a column names them, the cases of a test set, otherwise rows.
 
         >>> LogOptions(Threshold(0.02), unit="user_id").counted, LogOptions(Threshold(0.02)).counted
         ('users', 'rows')
@@ -314,7 +316,7 @@ class LogOptions:
 
     @property
     def needs_label(self) -> str:
-        """Name of the column with the samples an undecided arm still needs: an estimate, or the number of cases left.
+        """Heading of the column with the samples that undecided arms need: an estimate, or the cases left.
 
         Evidence on cells depends on their order and has no estimate. The last case decides with certainty.
         """
@@ -322,7 +324,7 @@ class LogOptions:
 
     @property
     def by_squares(self) -> bool:
-        """Whether sums of squares are needed, too: against a control, where rewards are not 0/1 by declaration."""
+        """Whether sums of squares are needed: in comparisons with a control, unless rewards are declared as 0/1."""
         summed_up = self.unit is not None and self.per_unit in ("mean", "sum")
         return self.kind.differences and self.case is None and self.pulls is None and (summed_up or self.scale.moved)
 
@@ -340,8 +342,8 @@ class LogOptions:
     def _check_propensity(self) -> None:
         if (self.propensity is None) != (self.cap is None):
             raise InvalidValue(
-                "a propensity column needs a cap on the weights, and a cap a column: weights 1/propensity without a "
-                "cap have no bound, and self-normalised weights have no certificate. Write `propensity=COLUMN` "
+                "`propensity` and `cap` require each other: weights 1/propensity without a cap are unbounded, and "
+                "self-normalised weights have no certificate. Write `propensity=COLUMN` "
                 "and `cap=20`."
             )
         if self.cap is not None and not (self.cap >= 1.0 and math.isfinite(self.cap)):
@@ -361,24 +363,22 @@ class LogOptions:
         ]
         if len(given) > 1:
             raise InvalidValue(
-                f"{' and '.join(given)} divide delta among the arms in different ways; give one of them."
+                f"{' and '.join(given)} divide delta among the arms in different ways. Give only one of them."
             )
         if self.max_arms is not None:
             check_whole("max_arms", self.max_arms, least=1)
         if self.by_appearance and self.time is None and self.order is None:
-            raise InvalidValue(
-                "`by_appearance` needs to know when a row happened; give `time=COLUMN` or `order=COLUMN`."
-            )
+            raise InvalidValue("`by_appearance` needs the time of each row. Give `time=COLUMN` or `order=COLUMN`.")
 
     def _check_unit(self) -> None:
         ratio = self.per_unit == "ratio"
         for name, given in (("`order`", self.order), ("`propensity`", self.propensity), ("`pulls`", self.pulls)):
             if given is not None:
-                raise InvalidValue(f"`unit` makes one reward of all rows of a unit; leave {name} out.")
+                raise InvalidValue(f"`unit` combines all rows of a unit into one reward. Leave {name} out.")
         if ratio != (self.unit_limit is not None) or (self.denominator is not None and not ratio):
             raise InvalidValue(
                 "`per_unit='ratio'` needs `unit_limit=D`, the largest number of rows of a unit (or sum of its "
-                "`denominator`), fixed before looking; the other ways to sum up a unit have neither."
+                "`denominator`), fixed before looking. The other ways to combine rows have neither."
             )
         if self.unit_limit is not None and not (self.unit_limit > 0.0 and math.isfinite(self.unit_limit)):
             raise InvalidValue(f"unit_limit must be a positive number; got {self.unit_limit!r}.")
@@ -389,8 +389,8 @@ class LogOptions:
             )
         if self.window is not None and self.open_at_worst and not (self.scale.bounded and self.kind.own_mean):
             raise InvalidValue(
-                "with `criterion='fdr'` a `window` counts open units at their worst, which needs bounded rewards and a "
-                "threshold. Leave `criterion` out: then open units are left out."
+                "with `criterion='fdr'`, a `window` counts open units at their worst, which requires bounded rewards "
+                "and a threshold. Leave `criterion` out; open units are then left out."
             )
         self.seconds  # noqa: B018  a window that can't be read is refused here
 
@@ -400,9 +400,11 @@ class LogOptions:
         if self.repeats is not None:
             check_whole("repeats", self.repeats, least=1)
         if self.cell_by_cell and (self.criterion is Criterion.FDR or self.rule is not None):
-            raise InvalidValue("cells are judged by bets on single cases, with fwer; leave `criterion` and `rule` out.")
+            raise InvalidValue(
+                "results by case are judged by bets on single cases under fwer. Leave `criterion` and `rule` out."
+            )
         if self.by:
-            raise InvalidValue("a fixed test set is judged as a whole; leave `by` out.")
+            raise InvalidValue("a fixed test set is judged as a whole. Leave `by` out.")
         plain = self.scale.bounded and not (self.scale.moved or self.scale.cut) and self.window is None
         if self.per_unit not in ("mean", "any") or not plain:
             raise InvalidValue("the reward of a case is 0 or 1, once per arm; leave unit, window and rewards out.")
@@ -415,15 +417,15 @@ class LogOptions:
             other = BY_SUMS if isinstance(self.scale.family, NonNegative) else BY_TOTALS
             raise UnsoundPairing(f"{rule.name} is not valid for {self.scale.words}. Use `rule='{other}'`.")
         if rule.guarantee is not Guarantee.CERTIFIED or isinstance(rule, ModelRule):
-            raise UnsoundPairing(f"{rule.name} gives no certified verdict from a log. Use `rule='{BY_TOTALS}'`.")
+            raise UnsoundPairing(f"{rule.name} gives no certified verdicts on logs. Use `rule='{BY_TOTALS}'`.")
         if not (self.order or self.cell_by_cell or rule.by_totals or rule.name == BY_SUMS):
             raise UnsoundPairing(
-                f"{rule.name} needs the rewards in their order, and totals have none. Give `order=COLUMN`, or use "
+                f"{rule.name} needs the rewards in their order, which totals don't have. Give `order=COLUMN`, or use "
                 f"`rule='{BY_TOTALS}'`."
             )
         if rule.name != BY_TOTALS and self.weighted:
             raise UnsoundPairing(
-                f"weighted rewards are judged by {BY_TOTALS} only, not by {rule.name}. Leave `rule` out."
+                f"weighted rewards are judged only by {BY_TOTALS}, not by {rule.name}. Leave `rule` out."
             )
         if self.criterion is Criterion.FDR and not isinstance(rule, EvidenceRule):
             raise UnsoundPairing(f"the false discovery rate needs evidence, and {rule.name} has none. Use {BY_TOTALS}.")

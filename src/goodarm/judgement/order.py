@@ -1,4 +1,4 @@
-"""Judge a log reward by reward, in the order that a campaign would have seen: verdicts with their times."""
+"""Judge a log reward by reward, in the order in which a campaign would have seen them: verdicts with their times."""
 
 from __future__ import annotations
 
@@ -40,14 +40,18 @@ def decide_in_order(
     problem = options.problem(sums.arm.size)
     made = policy("uniform", options.identification, rewards=options.scale.family, criterion=options.criterion)
     offset = shares.offset
-    if (offset == offset[0]).all():  # equal shares are a smaller delta, for which the compiled loops exist already
+    if (
+        offset == offset[0]
+    ).all():  # equal shares amount to a smaller delta, for which the compiled loops already exist
         problem, offset = replace(problem, delta=problem.delta * math.exp(offset[0])), 0.0 * offset
     log = OrderedLog(made, problem, offset=offset if offset.any() else None)
     when = np.full(sums.arm.size, None, dtype=object)
     start, ties, scale, chance = 0, 0, options.scale, np.random.default_rng(SEED)
     for batch in whole_ties(source.in_order(columns, options, sums, progress)):
         if batch.at.size and _is_missing(batch.at[-1]):
-            raise UnreadableTable(f"{source.title}: some rows have no {columns.order}, and so no place in the order.")
+            raise UnreadableTable(
+                f"{source.title}: some rows have no {columns.order}, so their place in the order is unknown."
+            )
         batch, tied = shuffled_ties(batch, chance)
         ties += tied
         log.absorb(batch.arm, (batch.reward - scale.start) / scale.length)
@@ -56,8 +60,8 @@ def decide_in_order(
         start += batch.arm.size
     if start != int(sums.pulls.sum()):
         raise UnreadableTable(
-            f"{source.title}: {int(sums.pulls.sum()):,} rows were counted and {start:,} came in order: the log changed "
-            "while it was read. Judge it again."
+            f"{source.title}: {int(sums.pulls.sum()):,} rows were counted, but {start:,} were read in order: the log "
+            "changed in the meantime. Judge it again."
         )
     found, contradicted = _decided(options, problem, log, sums, totals)
     return found, when, _notes(options, log, when, columns, ties, contradicted)
@@ -115,7 +119,7 @@ def _decided(options: LogOptions, problem: Problem, log: OrderedLog, sums: Sums,
     low, high = np.full(verdict.size, math.nan), np.full(verdict.size, math.nan)
     needed = bar.budget - log.offset
     if rule.by_totals:
-        # the final interval, cut by what the verdict refuted earlier
+        # the final interval, without the values that the verdict has refuted
         low, high = interval_from_totals(rule, sums.pulls, totals, bar, needed)
         low = np.where(verdict == 1, np.maximum(low, bar.threshold), low)
         high = np.where(verdict == -1, np.minimum(high, bar.threshold), high)
@@ -140,11 +144,11 @@ def _notes(
     contradicted: int,
 ) -> tuple[str, ...]:
     decided = np.flatnonzero(log.decided_at)
-    notes = [f"rewards were folded in the order of {columns.order}; verdicts are final"]
+    notes = [f"rewards were processed in the order of {columns.order}; verdicts are final"]
     if ties:
         notes.append(
-            f"{ties:,} rows have the same {columns.order} as another: they were folded in a random order of a fixed "
-            "seed, which is right if which arm was shown did not depend on rewards of the same time"
+            f"{ties:,} rows have the same {columns.order} as another: they were processed in a random order with a "
+            "fixed seed. This is valid if the choice of arms did not depend on rewards of the same time"
         )
     if contradicted:
         notes.append(
@@ -160,8 +164,8 @@ def _notes(
         notes.append(f"the first verdict was known at {first}, the last at {last}")
     if not options.identification.by_totals:
         notes.append(
-            f"{options.identification.name} has no interval for other thresholds; the rows that undecided arms need "
-            f"are {BY_TOTALS}'s guess. Judge without `order` for intervals"
+            f"{options.identification.name} has no interval for other thresholds. The rows that undecided arms need "
+            f"are estimated with {BY_TOTALS}. Judge without `order` for intervals"
         )
     return tuple(notes)
 

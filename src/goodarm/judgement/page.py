@@ -29,7 +29,7 @@ def page(written: Written) -> str:
 
 
 def notebook(written: Written, most: int = 20) -> str:
-    """The same for a notebook, with a scoped style."""
+    """The page as a fragment for a notebook, with a scoped style."""
     style = files("goodarm.judgement").joinpath("notebook.css").read_text("utf-8")
     return f'<div class="goodarm-judgement"><style>{style}</style>{fragment(written, most)}</div>'
 

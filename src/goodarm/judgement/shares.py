@@ -2,15 +2,15 @@
 
 An arm with share w is decided at evidence log(1/(w delta)). The shares sum to at most 1, so the union over the arms
 keeps the probability of any wrong verdict below delta (and weighted e-BH the false discovery rate). A share must be
-known, or fixed by a rule, before the arm's first reward. A log shows only the arms that have appeared so far, so this
-is a condition on the log. There are four divisions:
+known, or determined by a rule, before the arm's first reward. A log shows only the arms that have appeared so far, so
+this is a condition on the log. There are four divisions:
 
 fixed          1/K each, K the arms in the log. Holds if the set of arms was fixed in advance and every look saw all of
                them. A look at K' < K arms spends delta/K' on each, so arms that appear between looks break it.
 max-arms       1/N each, N declared. Holds if at most N arms are ever judged.
 ledger         the shares of earlier looks are kept in a file, see `Ledger`.
 by-appearance  1/(k (k + 1)) for the k-th arm in the order of first appearance. The sum over all k is 1, so any number
-               of arms may come, whatever makes them come: k is known when the arm appears.
+of arms may come, for any reason: k is known when the arm appears.
 """
 
 from __future__ import annotations
@@ -109,19 +109,19 @@ class Ledger:
     """A file that records each arm's share of delta and the look that assigned it. The first look creates the file.
 
     The first look gives each of its K0 arms (1 - r)/K0 of delta. The m-th arm that comes later gets r
-    K0/((K0+m-1)(K0+m)), as in a campaign with a reserve. These sum to r, however many come, so all shares together sum
-    to at most 1. An arm keeps its share forever. The share of a later arm depends only on the number of arms before it,
-    not on the number that arrive with it, which could depend on rewards.
+    K0/((K0+m-1)(K0+m)), as in a campaign with a reserve. These sum to at most r for any number of arms, so all shares
+    together sum to at most 1. An arm keeps its share forever. The share of a later arm depends only on the number of
+    arms before it, not on the number that arrive with it, which could depend on rewards.
 
     The ledger also records the question (threshold or control, delta, rule, filter, ...) and refuses a look with
-    another question, which would need its own delta.
+    another question, which would need a separate delta.
 
-    It records verdicts too, and later looks keep them. Proof that they stay certified under `fwer`. An arm with share w
-    is called when its evidence reaches 1/(w delta). If the call is wrong, the evidence is a nonnegative supermartingale
-    that starts at 1, and by Ville's inequality it *ever* reaches that level with probability at most w delta. The
-    shares sum to at most 1, so with probability at least 1 - delta no look, past or future, makes a wrong call. A kept
-    verdict is a call of a past look. Under `fdr` this fails: e-BH bounds the share of wrong calls at each look, not
-    among the calls of all looks together. So nothing is kept then.
+    It also records verdicts, and later looks keep them. Proof that they stay certified under `fwer`: An arm with share
+    w is called when its evidence reaches 1/(w delta). If the call is wrong, the evidence is a nonnegative
+    supermartingale that starts at 1, and by Ville's inequality it *ever* reaches that level with probability at most w
+    delta. The shares sum to at most 1, so with probability at least 1 - delta no look, past or future, makes a wrong
+    call. A kept verdict is a call of a past look. Under `fdr` this fails: e-BH bounds the share of wrong calls at each
+    look, not among the calls of all looks together. So no verdicts are kept then.
 
     earlier : verdicts of earlier looks, the first one of each arm
     reached : verdicts of this look, which the caller adds
@@ -136,8 +136,8 @@ class Ledger:
     def look(self, terms: Mapping[str, Any], arms: Sequence[Name], rows: int) -> Iterator[dict[Name, float]]:
         """The shares of all arms known so far, for one look at these arms.
 
-        The file is locked during the look, so concurrent looks can't assign the same share. It is written, whole or not
-        at all, only if the look succeeds.
+        The file is locked during the look, so concurrent looks can't assign the same share. It is written only if the
+        look succeeds, completely or not at all.
         """
         with self._locked():
             kept = self._read()
@@ -190,7 +190,7 @@ class Ledger:
         if wrong:
             raise UnusableStore(
                 f"the ledger {self.path} is damaged: {wrong}. Restore it from a backup. Without it the shares of "
-                "earlier looks are lost: a new ledger needs a new delta, or rewards that were not looked at."
+                "earlier looks are lost: a new ledger needs a new delta, or rewards that nobody has looked at."
             )
         return dict(kept)
 
@@ -202,8 +202,8 @@ class Ledger:
             return
         raise InvalidValue(
             f"the ledger {self.path} was begun with {other} {shown(before.get(other))}; this look has "
-            f"{shown(wanted.get(other))}. What is asked must be fixed before the first look: ask the same, or keep a "
-            "ledger for each question, each with a delta of its own."
+            f"{shown(wanted.get(other))}. The question must be fixed before the first look. Ask the same question, or "
+            "keep a separate ledger, with a separate delta, for each question."
         )
 
     def _write(self, content: Mapping[str, Any]) -> None:
@@ -256,8 +256,8 @@ def _wrong_with(kept: Any) -> str:
         return "its shares are not shares of one delta"
     first: list[Any] = next((look["arms"] for look in kept["looks"] if look["arms"]), [])
     if sum(float(entry["share"]) for entry in first) > 1.0 - kept["reserve"] + 1e-9:
-        return "its first look has spent the reserve for later arms"
+        return "its first look has used the reserve for later arms"
     if len({tuple(entry["arm"]) for entry in entries}) < len(entries):
         return "an arm has two shares"
     _verdicts(kept)
-    return "" if isinstance(kept["asked"], dict) else "it does not say what was asked"
+    return "" if isinstance(kept["asked"], dict) else "it does not record the question"

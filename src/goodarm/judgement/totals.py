@@ -28,15 +28,15 @@ def checked(source: LogSource, columns: LogColumns, options: LogOptions, sums: S
     """The checked sums, sorted by name, and notes for readers."""
     if sums.rows.sum() == 0:
         which = " that `where` keeps" if options.where else ""
-        fix = "Give a filter that keeps some." if options.where else "It has only a header. Give a log with rows."
-        raise UnreadableTable(f"{source.title}: there is no row{which}. {fix}")
+        fix = "Use a filter that keeps some rows." if options.where else "It has only a header. Give a log with rows."
+        raise UnreadableTable(f"{source.title}: there are no rows{which}. {fix}")
     if sums.outside.any() or sums.unreadable.sum() > 0:
         raise _out_of_range(source, columns, options, sums)
     if sums.timeless is not None and (timeless := int(np.nansum(sums.timeless))):
-        raise UnreadableTable(  # units have a window, and whether such a row counts can't be known
-            f"{source.title}: {timeless:,} rows have no {columns.time}, and so no place in a window. Correct them, or "
-            f"leave them out with `where='{columns.time} IS NOT NULL'`, which is right only if that has nothing to do "
-            "with the reward."
+        raise UnreadableTable(  # whether a row without a time is within its unit's window is unknown
+            f"{source.title}: {timeless:,} rows have no {columns.time}, so they can't be placed in a window. Correct "
+            f"them, or leave them out with `where='{columns.time} IS NOT NULL'`, which is valid only if the missing "
+            "times have nothing to do with the rewards."
         )
     if options.propensity is not None:
         sums = replace(sums, around=per_segment(sums, sums.rows))
@@ -49,25 +49,25 @@ def checked(source: LogSource, columns: LogColumns, options: LogOptions, sums: S
     if columns.pulls is not None and (sums.pulls % 1.0 != 0.0).any():
         wrong = int((sums.pulls % 1.0 != 0.0).argmax())
         raise UnreadableTable(
-            f"{source.title}: arm {sums.arm[wrong]!r} has {sums.pulls[wrong]:g} {columns.pulls}, and samples are whole "
+            f"{source.title}: arm {sums.arm[wrong]!r} has {sums.pulls[wrong]:g} {columns.pulls}, but samples are whole "
             "numbers. Give the number of samples, not a share or a mean."
         )
     if columns.unit is not None:
         notes += _check_units(source, columns, options, sums)
-    # sums must not have lost the digits that separate good from bad
+    # sums must not have lost the digits that distinguish good from bad
     scale, most = options.scale, float(sums.pulls.max())
     if most > MOST_PULLS:
         raise InvalidValue(
-            f"arm {sums.arm[int(sums.pulls.argmax())]!r} has {most:g} pulls; at most {MOST_PULLS:g} can be judged: the "
-            "evidence of more is lost in the rounding of floats."
+            f"arm {sums.arm[int(sums.pulls.argmax())]!r} has {most:g} pulls; at most {MOST_PULLS:g} can be judged: "
+            "with more, rounding errors would exceed the evidence."
         )
     if options.kind.own_mean and not scale.bounded:
         options.problem(sums.arm.size).check_sums(int(most))
     far = max(abs(scale.low), abs(scale.high)) / scale.length if scale.moved and columns.pulls is not None else 0.0
     if far * most > MOST_SUMMED:
         raise InvalidValue(
-            f"totals of {most:g} rewards in [{scale.low:g}, {scale.high:g}] have lost the digits that tell good from "
-            "bad. Subtract LOW from every reward before adding them up, or give the rewards themselves."
+            f"totals of {most:g} rewards in [{scale.low:g}, {scale.high:g}] have lost the digits that distinguish good "
+            "from bad. Subtract LOW from every reward before adding them up, or give the rewards themselves."
         )
     if isinstance(options.scale.family, SubGaussian) and sums.improper is None:
         notes += _check_scale(options.scale.family, sums)
@@ -75,7 +75,7 @@ def checked(source: LogSource, columns: LogColumns, options: LogOptions, sums: S
 
 
 def _out_of_range(source: LogSource, columns: LogColumns, options: LogOptions, sums: Sums) -> UnreadableTable:
-    """The error about rewards outside of their range, or that are not numbers."""
+    """The error about rewards that are outside their range or are not numbers."""
     scale = options.scale
     if columns.pulls is not None:
         words = f"a total must lie between {scale.low:g} and {scale.high:g} times its pulls, and pulls are not negative"
@@ -89,7 +89,7 @@ def _out_of_range(source: LogSource, columns: LogColumns, options: LogOptions, s
         words = "a reward must be a finite number"
     if options.per_unit == "sum" or columns.denominator is not None:
         return UnreadableTable(
-            f"{source.title}: {words}, and not all values of {columns.reward} keep to it, as those of arm "
+            f"{source.title}: {words}, but some values of {columns.reward} violate this, for example those of arm "
             f"{sums.arm[int(sums.outside.argmax())]!r}. Give the range as `rewards='bounded:LOW,HIGH'`, or "
             f"{options.kind.other_rewards()}, or correct the rows."
         )
@@ -107,7 +107,8 @@ def _out_of_range(source: LogSource, columns: LogColumns, options: LogOptions, s
         advice = "A reward must be a finite number: correct the rows. Never leave rows out because of their reward."
     elif not words_only and isinstance(scale.family, NonNegative):
         advice = (
-            "Rewards below 0 need a range that was known beforehand: give `rewards='bounded:LOW,HIGH'`, or correct the "
+            "Negative rewards need a range that was known beforehand. Give `rewards='bounded:LOW,HIGH'`, or correct "
+            "the "
             "rows. Never leave rows out because of their reward."
         )
     if words_only:
@@ -126,7 +127,7 @@ def _out_of_range(source: LogSource, columns: LogColumns, options: LogOptions, s
 
 
 def _as_number(value: str) -> str:
-    """How to write a reward that is not a number.
+    """Advice on writing a reward that is not a number.
 
     >>> _as_number("0,5"), _as_number("80%")
     ('Write 0,5 with a decimal point: 0.5.', 'Write 80% as a number: 0.8.')
@@ -152,13 +153,13 @@ def _without_nulls(
             raise UnreadableTable(
                 f"{source.title}: {_rows(lost)} {'has' if lost == 1 else 'have'} no {blank}, of "
                 f"{int(sums.rows.sum()):,} rows. Correct them, or give `nulls='drop'`: rows without an arm are left "
-                "out, which is right only if that has nothing to do with the reward."
+                "out, which is valid only if the missing arms have nothing to do with the rewards."
             )
         what = f"{_missing(missing)} (NULL or NaN)"
         raise UnreadableTable(
             f"{source.title}: {what}, of {int(sums.rows.sum()):,} rows. Say what they mean: `nulls='zero'` counts a "
-            "missing reward as 0 (no click came), `nulls='drop'` leaves the rows out, which is right only if what "
-            "is missing has nothing to do with the reward. Both leave out rows without an arm."
+            "missing reward as 0 (no click came). `nulls='drop'` leaves the rows out, which is valid only if rewards "
+            "are not missing because of their values. Both leave out rows without an arm."
         )
     if missing and options.nulls == "zero" and options.scale.bounded and not options.scale.low <= 0.0:
         raise InvalidValue(f"`nulls='zero'`: 0 is outside {options.scale.words}.")
@@ -205,13 +206,13 @@ def _check_units(source: LogSource, columns: LogColumns, options: LogOptions, su
     if unnamed and options.nulls != "drop":
         raise UnreadableTable(
             f"{source.title}: {unnamed:,} rows have no {columns.unit}. Say `nulls='drop'` to leave them out, which is "
-            "right only if that has nothing to do with the reward."
+            "valid only if the missing units have nothing to do with the rewards."
         )
     if sums.over is not None and np.nansum(sums.over) > 0:
         what = "rows" if columns.denominator is None else columns.denominator
         raise UnreadableTable(
             f"{source.title}: a value of {columns.unit} has more {what} than `unit_limit={options.unit_limit:g}`. "
-            "Give the largest that is possible, fixed before looking."
+            "Give the largest possible value, fixed before looking."
         )
     units, pending = int(sums.pulls.sum()), int(np.nansum(sums.pending)) if sums.pending is not None else 0
     rows = int(sums.rows.sum())
@@ -235,7 +236,7 @@ def _on_open(options: LogOptions, unit: str, pending: int) -> str:
 
 
 def _check_scale(family: SubGaussian, sums: Sums) -> tuple[str, ...]:
-    """Refuse a declared scale that the spread or the tail of any arm refutes.
+    """Refuse a declared scale that the spread or tail of any arm refutes.
 
     If the declaration is true, at most one log in 10,000 is refused, over any number of looks. Half of that probability
     is for the spread (of all arms together, and of each arm), and half for the reward farthest from its arm's mean.
@@ -251,21 +252,21 @@ def _check_scale(family: SubGaussian, sums: Sums) -> tuple[str, ...]:
             who = f"arm {sums.arm[worst]!r}" if worst < n.size else "the arms"
             raise InvalidValue(
                 f"within {who} the rewards spread with a standard deviation of "
-                f"{math.sqrt(spread[worst] / count[worst]):.4g}, more than the declared {sigma:g}: "
-                f"verdicts would be wrong too often. {_other_families(sums)}"
+                f"{math.sqrt(spread[worst] / count[worst]):.4g}, more than the declared {sigma:g}, so verdicts would "
+                f"be wrong too often. {_other_families(sums)}"
             )
     if sums.smallest is None or sums.largest is None:
         what = "tail" if sums.squares is not None else "spread and tail"
         needed = family.assumption
-        return (Doubt(f"that {needed} is not checked: totals do not show their {what}", condition=needed),)
+        return (Doubt(f"that {needed} is not checked, because totals do not show their {what}", condition=needed),)
     away = np.nan_to_num(np.maximum(sums.largest - mean, mean - sums.smallest)) / sigma
     limit = farthest_reward(n, n.size, float(n.sum()), 0.5 * FALSE_ALARMS)
     worst = int((away - limit).argmax())
     if away[worst] > limit[worst]:
         raise InvalidValue(
             f"a reward of arm {sums.arm[worst]!r} lies {away[worst]:.3g} times the declared scale {sigma:g} from the "
-            f"arm's mean, and at most {limit[worst]:.3g} is possible if {family.assumption}: their "
-            f"tail is heavier, and verdicts would be wrong too often. {_other_families(sums)}"
+            f"arm's mean, but at most {limit[worst]:.3g} is possible if {family.assumption}. Their tail is heavier, so "
+            f"verdicts would be wrong too often. {_other_families(sums)}"
         )
     return ()
 
@@ -274,12 +275,12 @@ def _other_families(sums: Sums) -> str:
     """Advice on what to declare instead of a refuted scale. A scale fitted to this log would prove nothing."""
     if sums.smallest is None or (sums.smallest < 0.0).any():
         return (
-            "A larger scale chosen to fit this log would not make them right. If rewards can't lie outside of a range "
-            "that was known beforehand, give `rewards='bounded:LOW,HIGH'`."
+            "A larger scale chosen to fit this log would not make the verdicts valid. If rewards can't lie outside a "
+            "range that was known beforehand, give `rewards='bounded:LOW,HIGH'`."
         )
     return (
-        "A larger scale chosen to fit this log would not make them right. Give `rewards='nonnegative'`, which needs no "
-        "scale, or `rewards='nonnegative:CAP'`, which cuts rewards at a cap that was fixed beforehand."
+        "A larger scale chosen to fit this log would not make the verdicts valid. Give `rewards='nonnegative'`, which "
+        "needs no scale, or `rewards='nonnegative:CAP'`, which cuts rewards at a cap that was fixed beforehand."
     )
 
 
@@ -301,7 +302,7 @@ def segment_numbers(sums: Sums) -> NDArray[np.int64]:
 
 
 def taken(sums: Sums, which: NDArray[np.int64]) -> Sums:
-    """Some of the arms, in this order."""
+    """The arms at these indices, in this order."""
     numbers = {field.name: getattr(sums, field.name) for field in fields(Sums) if field.name != "segment"}
     cut: dict[str, Any] = {name: None if values is None else values[which] for name, values in numbers.items()}
     return Sums(segment=tuple(key[which] for key in sums.segment), **cut)

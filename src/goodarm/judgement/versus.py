@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.compile import DIFFERENCES, compiled
+from goodarm.engine.compile import DIFFERENCES
 from goodarm.engine.totals import Floats, evidence_from_totals, in_chunks, interval_from_totals
 from goodarm.errors import UnknownName, UnreadableTable
 from goodarm.judgement.decide import MOST, Decided, needed
@@ -32,7 +31,7 @@ CHOICE = 4.0
 """Approximate cost, in evidence, of not knowing the best bet."""
 LOOKS = 8
 LIFTS = (0.05, 0.1, 0.2, 0.5)
-"""Lifts of the control's mean for which a note says how many rewards they need."""
+"""Lifts of the control's mean for which a note gives the number of rewards needed."""
 FEWEST, LONGEST, HALVINGS = 100, 1e10, 14
 """Minimum and maximum number of rewards in that note, and the steps in which it is found, to half a percent."""
 STEPS = 14
@@ -86,7 +85,7 @@ def decide_versus(
 def decide_by_squares(
     options: LogOptions, arms: Moments, control: Moments, count: int, offset: Floats | float = 0.0
 ) -> Decided:
-    """The same by counts, sums and sums of squares."""
+    """Judge arms against one control by counts, sums and sums of squares."""
     margin = options.kind.scaled.bar
     problem = options.problem(count)
     for_good, for_bad = against_control_by_squares(arms, control, margin)
@@ -114,8 +113,8 @@ def _more_by_squares(arms: Moments, control: Moments, margin: float, level: Floa
 
     With d the present difference beyond the margin and v its variance, d^2 is too large by v on average: further
     rewards are assumed to differ by sqrt(d^2 - v). The answer grows as 1/(d^2 - v). It is inf if d is less than its own
-    standard error, where nothing can be said, and beyond `MOST` times the log. The evidence of a log that is t times as
-    long is computed for several t; it grows almost in proportion to t, which is interpolated.
+    standard error, where no estimate is possible, and above `MOST` times the log. The evidence of a log that is t times
+    as long is computed for several t; it grows almost in proportion to t, which is interpolated.
     """
     found = np.full(level.size, math.inf)
     variance = sum(
@@ -169,7 +168,7 @@ def _least(arms: Moments, control: Moments, difference: Floats, level: Floats) -
     inner, short = difference.copy(), np.full(difference.size, -CHOICE)
     outer = np.full(difference.size, -1.0 + 1e-12)
     beyond = better_by_squares(arms, control, outer)
-    closed = beyond >= level  # if not, nothing is refuted
+    closed = beyond >= level  # otherwise nothing is refuted
     step = np.sqrt(2.0 * (level + CHOICE) * (spread + 1e-12))
     for look in range(LOOKS):
         root = [np.sqrt(np.maximum(each + CHOICE, 0.0)) for each in (beyond, short, level)]
@@ -186,7 +185,7 @@ def _least(arms: Moments, control: Moments, difference: Floats, level: Floats) -
 def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floats) -> Floats:
     """Further pulls of each arm until a verdict, if arm and control grow in their present proportion."""
     found = np.empty(n.size)
-    loop = _loop(DIFFERENCES.compiles(n.size))
+    loop = DIFFERENCES.form(_more_loop, n.size)
 
     def work(part: slice) -> None:
         loop(n[part], s[part], n0, s0, margin, level[part], found[part])
@@ -195,38 +194,34 @@ def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floa
     return found
 
 
-@cache
-def _loop(fast: bool) -> Callable[..., None]:
+def _evidence_at(times: float, n: float, s: float, n0: float, s0: float, margin: float) -> float:
+    """Evidence on the side of the mean if arm and control were this many times as large."""
+    if s / n >= s0 / n0 + margin:
+        return better_by(times * n, times * s, times * n0, times * s0, margin)
+    return better_by(times * n, times * (n - s), times * n0, times * (n0 - s0), -margin)
+
+
+def _more_loop(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floats, found: Floats) -> None:
     """The evidence grows almost in proportion to the size of the log: double the size, then regula falsi."""
-
-    def evidence(times: float, n: float, s: float, n0: float, s0: float, margin: float) -> float:
-        if s / n >= s0 / n0 + margin:
-            return better_by(times * n, times * s, times * n0, times * s0, margin)
-        return better_by(times * n, times * (n - s), times * n0, times * (n0 - s0), -margin)
-
-    def loop(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floats, found: Floats) -> None:
-        for i in range(n.size):
-            few, many = 1.0, 2.0
-            short, beyond = level[i] - evidence(few, n[i], s[i], n0, s0, margin), -1.0
-            while many <= MOST:
-                beyond = level[i] - evidence(many, n[i], s[i], n0, s0, margin)
-                if beyond <= 0.0:
-                    break
-                few, short, many = many, beyond, 2.0 * many
-            for step in range(12):
-                if many > MOST or (many - few) * n[i] < 1.0 or many - few < 0.01 * (many - 1.0):
-                    break
-                share = 0.5 if step % 3 == 2 else short / (short - beyond)
-                middle = few + (many - few) * min(max(share, 0.02), 0.98)
-                missing = level[i] - evidence(middle, n[i], s[i], n0, s0, margin)
-                if missing > 0.0:
-                    few, short = middle, missing
-                else:
-                    many, beyond = middle, missing
-            found[i] = math.ceil((many - 1.0) * n[i]) if many <= MOST else math.inf
-
-    built: Callable[..., None] = compiled(loop) if fast else loop
-    return built
+    for i in range(n.size):
+        few, many = 1.0, 2.0
+        short, beyond = level[i] - _evidence_at(few, n[i], s[i], n0, s0, margin), -1.0
+        while many <= MOST:
+            beyond = level[i] - _evidence_at(many, n[i], s[i], n0, s0, margin)
+            if beyond <= 0.0:
+                break
+            few, short, many = many, beyond, 2.0 * many
+        for step in range(12):
+            if many > MOST or (many - few) * n[i] < 1.0 or many - few < 0.01 * (many - 1.0):
+                break
+            share = 0.5 if step % 3 == 2 else short / (short - beyond)
+            middle = few + (many - few) * min(max(share, 0.02), 0.98)
+            missing = level[i] - _evidence_at(middle, n[i], s[i], n0, s0, margin)
+            if missing > 0.0:
+                few, short = middle, missing
+            else:
+                many, beyond = middle, missing
+        found[i] = math.ceil((many - 1.0) * n[i]) if many <= MOST else math.inf
 
 
 def decide_segments(
@@ -240,7 +235,7 @@ def decide_segments(
     parts: list[tuple[NDArray[Any], ...]] = []
     for control in np.flatnonzero(~judged):
         here = (segment == segment[control]) & judged
-        # until a unit of both closes there is nothing to compare
+        # there is nothing to compare until both have a closed unit
         which = np.flatnonzero(here & (sums.pulls > 0.0) & (sums.pulls[control] > 0.0))
         waiting = np.setdiff1d(np.flatnonzero(here), which)
         unknown, none = np.full(waiting.size, math.nan), np.zeros(waiting.size)
@@ -263,8 +258,8 @@ def decide_segments(
         parts.append((which, *map(np.asarray, own), found.verdict, found.evidence, found.needs))
     which, mean, low, high, verdict, evidence, needs = (np.concatenate(each) for each in zip(*parts, strict=True))
     note = (
-        f"mean and interval are those of the difference from {_name(options)}; rows needed are rows of the arm, if the "
-        "control grows in proportion"
+        f"mean and interval are those of the difference from {_name(options)}; rows needed are rows of the arm, "
+        "assuming that the control grows in proportion"
     )
     keys = tuple(key[which] for key in sums.segment)
     found_arms = Arms(keys, sums.arm[which], sums.pulls[which], mean, low, high, verdict, evidence, needs)
@@ -285,7 +280,7 @@ def _power(options: LogOptions, sums: Sums, judged: NDArray[np.bool_], found: Ar
     lifts, name, counted = [f"{lift:.0%}" for lift in LIFTS], _name(options), visible(options.counted)
     return (
         f"by the spread of the rewards of {name}, an arm whose mean is {_either(lifts)} higher is called better after "
-        f"about {_either(needed)} {counted}, with as many of {name}",
+        f"about {_either(needed)} {counted}, and as many of {name}",
     )
 
 
@@ -306,10 +301,10 @@ def _rounded(number: float) -> float:
 
 
 def rewards_for_lifts(control: Moments, level: float, lifts: Sequence[float]) -> Floats:
-    """Rewards of an arm, and as many of the control, until a lift of the control's mean is called better.
+    """Number of rewards of an arm (and as many of the control) until a lift of the control's mean is called better.
 
     The arm is assumed to have the control's rewards, with those above 0 more frequent by the lift. Half of such arms
-    need more, and half of them less. The evidence of expected sums is computed for several numbers of rewards.
+    need more rewards, and half need fewer. The evidence of expected sums is computed for several numbers of rewards.
 
     >>> clicks = Moments(*(np.array([each]) for each in (10_000.0, 200.0, 200.0)))
     >>> [float(f"{n:.2g}") for n in rewards_for_lifts(clicks, math.log(20.0), (0.1, 0.2, 0.5))]

@@ -1,8 +1,7 @@
 """Arms whose mean is a ratio of two sums: weighted rewards over weights.
 
-Each row brings an arm a pair (a, b) with 0 <= a <= b <= 1, a weighted reward and its weight, and the question is
-whether E a / E b reaches the threshold t. With A and B the sums over N rows, and E b at most 1/C in every row given
-the past,
+Each row gives an arm a pair (a, b) with 0 <= a <= b <= 1, a weighted reward and its weight. The question is whether E a
+/ E b reaches the threshold t. With A and B the sums over N rows, and E b at most 1/C in every row given the past,
 
     E+ = sum_g w_g exp(g (A - t B)) / (1 + psi_g / C)^N,    psi_g = (1 - t) e^(-g t) + t e^(g (1 - t)) - 1,
 
@@ -10,8 +9,8 @@ over the gaps g and weights w_g of `gap-mixture`; E- over -g.
 
 Proof. exp(g (a - t b)) is convex, so on the triangle of all (a, b) it lies below the plane through its values at the
 corners: 1 - b + e^(-g t) (b - a) + e^(g (1 - t)) a. For g > 0 and E a <= t E b the mean of that plane is at most
-1 + psi_g E b, and psi_g >= 0, so at most 1 + psi_g / C: each summand is a supermartingale of start w_g. For g < 0 and
-E a >= t E b likewise. With C = 1 and b = 1 this is `gap-mixture` itself.
+1 + psi_g E b, and psi_g >= 0, so at most 1 + psi_g / C: each summand is a supermartingale that starts at w_g. For g < 0
+and E a >= t E b likewise. With C = 1 and b = 1 this is `gap-mixture` itself.
 
 Units: an observation is a person with up to D rows; b is the number of rows and a the sum of their rewards, both
 divided by D, and C = 1. The threshold applies to all rewards over all rows. Rows of one person may depend on each other
@@ -19,8 +18,7 @@ in any way.
 
 Propensities: b = 1/(p C) in a row in which the arm was shown with probability p >= 1/C, and 0 in all others; a = b x.
 Then E b = 1/C in a row in which the arm could be shown and 0 in a row in which it could not: the latter counts
-neither for the arm nor against it. So an arm that was not there from the beginning is judged by the rows in which it
-could be shown.
+neither for the arm nor against it. So an arm that was added later is judged by the rows in which it could be shown.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ from goodarm.rules.identification.gap_mixture import GAPS, LOG_WEIGHTS
 
 Floats = NDArray[np.float64]
 CROWDED = 0.5
-"""Average share of the limit on a unit's rows below which a note says what the limit costs."""
+"""Average share of the limit on a unit's rows below which a note explains the cost of the limit."""
 STEPS = 40
 """Number of bisection steps for an end of an interval."""
 
@@ -90,7 +88,7 @@ def decide_weighted(look: Look, rows: Floats, totals: Floats, weights: Floats, m
 def _end(
     side: float, rows: Floats, totals: Floats, weights: Floats, most: float, level: Floats, threshold: float
 ) -> Floats:
-    """The refuted threshold that is nearest to the mean, below it (side -1) or above (+1); the bar itself is tried."""
+    """The refuted threshold nearest to the mean, below it (side -1) or above (+1). The bar itself is tried."""
     limit = 0.0 if side < 0.0 else 1.0
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(weights > 0.0, totals / weights, 0.5)
@@ -147,9 +145,9 @@ def _power(options: LogOptions, columns: LogColumns, sums: Sums) -> tuple[str, .
         return ()
     what = "rows" if options.denominator is None else columns.denominator
     return (
-        f"a {columns.unit} has {share * limit:.2g} {what} on average and may have {limit:g}. For the same evidence "
-        f"this takes about {share**-2:,.0f} times as many {options.counted} as if each had {limit:g}. Lower "
-        f"`unit_limit` if none can have as many, or judge the mean over {options.counted}: `per_unit='mean'`",
+        f"a {columns.unit} has {share * limit:.2g} {what} on average and may have {limit:g}. The same evidence needs "
+        f"about {share**-2:,.0f} times as many {options.counted} as if each had {limit:g}. Lower `unit_limit` if no "
+        f"{columns.unit} can have that many, or judge the mean over {options.counted}: `per_unit='mean'`",
     )
 
 
@@ -166,12 +164,12 @@ def _check_propensities(options: LogOptions, columns: LogColumns, sums: Sums) ->
     if sums.capped.sum() > 0:
         raise UnreadableTable(
             f"{int(sums.capped.sum()):,} values of {columns.propensity} are below 1/cap = {1.0 / cap:.4g}: their "
-            "weights would have to be cut, and a verdict would no longer be about the arm's mean. Give a larger `cap`."
+            "weights would have to be cut, and verdicts would no longer apply to the arm's mean. Give a larger `cap`."
         )
     said = [
         f"the rows of an arm are weighted by 1/{columns.propensity}, at most {cap:g}. Good and bad refer to the rows "
-        "in which the arm could be shown; the time before it existed is not among them. Rows needed are "
-        "rows of the whole log"
+        "in which the arm could be shown; the time before it existed does not count. Rows needed are rows of the whole "
+        "log"
     ]
     if cap == 1.0:
         return tuple(said)
@@ -182,16 +180,15 @@ def _check_propensities(options: LogOptions, columns: LogColumns, sums: Sums) ->
         worst = int(np.argmax(more))
         raise UnreadableTable(
             f"the propensities in {columns.propensity} can't be true: the weights 1/propensity of arm "
-            f"{sums.arm[worst]!r} sum to {sums.weight[worst] * cap:,.0f}, and there are only {rows[worst]:,.0f} rows. "
+            f"{sums.arm[worst]!r} sum to {sums.weight[worst] * cap:,.0f}, but there are only {rows[worst]:,.0f} rows. "
             "A propensity is the probability with which the arm of the row was shown, known when it was chosen. The "
-            "log needs the rows of all arms: none may be left out because of the arm that was shown."
+            "log must have the rows of all arms. No row may be left out because of the arm that was shown."
         )
     seldom = np.flatnonzero(fewer >= always.budget)
     if seldom.size:
         could = sums.weight[seldom] * cap / rows[seldom]
         said.append(
-            f"by their weights, {seldom.size:,} {'arm' if seldom.size == 1 else 'arms'} could be shown in only a part "
-            "of the rows: "
-            + listed([f"{sums.arm[i]} in about {each:.0%}" for i, each in zip(seldom, could, strict=True)])
+            f"by their weights, {seldom.size:,} {'arm' if seldom.size == 1 else 'arms'} could be shown in only some of "
+            "the rows: " + listed([f"{sums.arm[i]} in about {each:.0%}" for i, each in zip(seldom, could, strict=True)])
         )
     return tuple(said)

@@ -30,7 +30,7 @@ def looks(options: LogOptions) -> str:
 
 
 class Doubt(str):
-    """A note on a sign in the log that a condition of the guarantee may be false.
+    """A note about a sign in the log that a condition of the guarantee may be false.
 
     condition : the condition under which the verdicts are certified
 
@@ -58,7 +58,7 @@ def conditions(options: LogOptions, case: str, arms: int, unit: str | None = Non
     """
     news = "each row is new information: no user, session or machine has several rows. If they do, give `unit=COLUMN`"
     if options.case is not None:
-        news = f"the question is about these {options.cases:,} cases; an arm that lacks some has drawn at random"
+        news = f"the question is about these {options.cases:,} cases; arms that lack some have drawn theirs at random"
     elif unit is not None:
         whole = "and no more rows of it will come"
         if options.window is not None:
@@ -67,7 +67,7 @@ def conditions(options: LogOptions, case: str, arms: int, unit: str | None = Non
     assumed = (options.scale.family.assumption,) if options.scale.family.assumption else ()
     cut = (f"the cap of {options.scale.high:g} was fixed before anyone looked at these rewards",)
     placed = options.order or options.drawn
-    in_time = (f"rows enter the log in the order of {placed}, and every look had all rows of its last one",)
+    in_time = (f"rows enter the log in the order of {placed}, and every look had all rows of its last value",)
     return (
         *assumed,
         *(cut if options.scale.cut else ()),
@@ -76,14 +76,14 @@ def conditions(options: LogOptions, case: str, arms: int, unit: str | None = Non
         *options.question.assumes,
         "no row was left out because of its reward"
         + (", or of the arm that was shown" if options.propensity is not None else ""),
-        "which arm was shown did not depend on the reward being judged; it may depend on the past",
+        "the choice of the arm did not depend on the reward being judged; it may depend on the past",
         *(in_time if placed is not None else ()),
         {
             "fixed": f"the set of arms was fixed in advance: every look had all {arms:,} of them. If arms may come "
             "later, give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
-            "max-arms": f"at most {options.max_arms or 0:,} arms are ever judged, as was said before the first look",
-            "ledger": f"every look used the ledger {options.ledger}, and which arms the first look had did not "
-            "depend on their rewards",
+            "max-arms": f"at most {options.max_arms or 0:,} arms are ever judged, as declared before the first look",
+            "ledger": f"every look used the ledger {options.ledger}, and the arms of the first look were not "
+            "chosen by their rewards",
             "by-appearance": "arms of the same moment were chosen together, and rows enter the log in the order of "
             "their time; any number of arms may come later",
         }[case],
@@ -159,7 +159,7 @@ def whole(value: float) -> str:
 
 
 def needed(value: float) -> str:
-    """The further rows that an undecided arm needs.
+    """The number of further rows that an undecided arm needs.
 
     >>> needed(61834.0), needed(math.inf), needed(math.nan)
     ('61,834 more', 'too many to tell', 'too many to tell')
@@ -168,7 +168,7 @@ def needed(value: float) -> str:
 
 
 def evidence_words(value: float) -> str:
-    """Evidence with one decimal; unlimited once every case of a test set is told.
+    """Evidence with one decimal, or "certain" if it is unlimited, once every case of a test set is told.
 
     >>> evidence_words(4.382), evidence_words(1e9), evidence_words(math.nan)
     ('4.4', 'certain', 'unknown')
@@ -231,12 +231,12 @@ def _joins(character: str) -> bool:
 
 
 def shared_budget(arms: int, segments: int, options: LogOptions) -> str:
-    """The use of the error budget, in words."""
+    """The division of the error budget, in words."""
     of = plural(arms, "arm") + (f" in {segments:,} segments" if segments > 1 else "")
     if options.criterion.value == "fdr":
         return (
-            f"delta {options.delta:g} bounds the expected share of wrong ones among all arms called good, and among "
-            f"all called bad, over {of}"
+            f"delta {options.delta:g} bounds the expected share of wrong verdicts among all arms called good, and "
+            f"among all arms called bad, over {of}"
         )
     return f"delta {options.delta:g} bounds the probability that any verdict is wrong; it is shared over {of}"
 

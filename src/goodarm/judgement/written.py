@@ -39,7 +39,7 @@ class Captions(NamedTuple):
     budget  : the error that delta bounds
     looks   : note on intervals and repeated looks
     counted : heading of the column with the number of samples
-    needs   : heading of the column with the samples that undecided arms still need; empty: there is none
+    needs   : heading of the column with the samples that undecided arms still need; empty if there is none
     """
 
     clears: str
@@ -53,12 +53,12 @@ class Captions(NamedTuple):
 
 
 class Written(ABC):
-    """The parts that the files show.
+    """The content of the files.
 
     arms           : the table as arrays
     by             : columns that divide the arms into segments
     rule, rule_guarantee : the test that decides, and its guarantee without conditions
-    notes          : for readers; those in `warnings` are shown first
+    notes          : notes notes for readers; those in `warnings` are shown first
     conditions     : assumptions of the guarantee that the data can't show
     noun           : plural noun for what is counted
     table_kind     : the preferred library of dataframes
@@ -160,7 +160,7 @@ class Written(ABC):
 
     @property
     def table(self) -> Any:
-        """The table as a dataframe: of the judged kind if the log was one, or else of an installed library."""
+        """The table as a dataframe, of the log's own library or else of an installed one."""
         import narwhals as nw
 
         wanted = [name for name in TABLES if name == self.table_kind]

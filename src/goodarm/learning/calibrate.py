@@ -1,11 +1,12 @@
 """Calibration: the smallest bound alpha whose probability of any wrong verdict on a problem family is at most delta.
 
 Learn, then test. Learning plays runs with a generous alpha. The largest studentised mean of any arm on its wrong side
-shows at which smaller alphas a run would have erred. Testing plays fresh runs with the chosen alpha and counts wrong
+shows the smaller alphas at which a run would have erred. Testing plays fresh runs with the chosen alpha and counts
+wrong
 ones: the certificate. Only a policy with a certificate is labelled `calibrated`. The test's runs come from a separate
-stream derived from everything that the certificate covers, so no other call plays them, whatever its seed.
+stream derived from everything that the certificate covers, so no other call plays them, with any seed.
 
-Attempts are counted for each family: if several are made and one is kept, each needs a higher confidence. The count
+Attempts are counted for each family: if one of several is kept, each needs a higher confidence. The count
 includes the attempts of this process and those recorded in the earlier policy file. A repeated call is the same
 attempt, since it plays the same runs.
 """
@@ -28,7 +29,7 @@ from goodarm.simulation.runs import Runs
 from goodarm.simulation.specification import Specification
 
 GENEROUS = 6.5
-"""Initial alpha, at which almost no arm of any problem errs."""
+"""Initial alpha, at which almost no arm of any problem gets a wrong verdict."""
 WIDE, NARROW = 0.8, 0.15
 """Factor by which learning runs exceed the expected alpha, to observe smaller ones."""
 STEP = 0.05
@@ -40,8 +41,8 @@ Play = Callable[..., Runs]
 def wrong_latches(runs: Runs, alpha: float) -> NDArray[np.float64]:
     """Per run, the largest alpha at which it would have erred: the largest R on the wrong side of any arm.
 
-    The evidence of `studentised` is log(K/delta) (R/alpha)^2. A wrong side that was reached only after the right one
-    counts as wrong here: that errs on the safe side.
+    The evidence of `studentised` is log(K/delta) (R/alpha)^2. A wrong side reached only after the right one counts as
+    wrong here, which is conservative.
     """
     budget, threshold = runs.spec.problem.bar.budget, runs.spec.problem.threshold
     wrong = [np.where(run.means >= threshold, run.evidence[:, 1], run.evidence[:, 0]).max() for run in runs.runs]
@@ -81,7 +82,7 @@ def smallest_alpha(latches: NDArray[np.float64], delta: float, *, tests: int, co
     """
     allowed = most_wrong(delta, tests, confidence)
     for alpha in np.arange(latches.min(), latches.max() + 2.0 * STEP, STEP):
-        # add half a wrong run: none seen does not mean none expected
+        # add half a wrong run: observing none does not mean expecting none
         rate = min(1.0, (float((latches >= alpha).sum()) + 0.5) / latches.size)
         error = tests * math.sqrt(rate * (1.0 - rate) * (1.0 / tests + 1.0 / latches.size))
         if tests * rate + 1.64 * error <= allowed:
@@ -114,7 +115,7 @@ def learned_alpha(
 
     Learning has three rounds. A tenth of the runs at a generous alpha gives a first estimate (`pinball`), half of the
     rest are played well above it, and the other half just above the second estimate. Runs near alpha are more
-    informative, because verdicts affect which arms are pulled.
+    informative, because verdicts affect the choice of arms.
     """
     first = max(20, learning_runs // 10)
     second = (learning_runs - first) // 2
@@ -143,7 +144,7 @@ class Attempt(NamedTuple):
 def count_attempt(spec: Specification, given: int, earlier: str | Path | None, *call: object) -> Attempt:
     """The number of this attempt: the largest of `given`, this process's count and the file's count."""
     if given < 1:
-        raise InvalidValue(f"attempt must be at least 1; got {given}. It counts the calibrations of this family.")
+        raise InvalidValue(f"attempt must be at least 1; got {given}. It is the number of calibrations of this family.")
     made, problem = spec.policy, spec.problem
     model = made.model.name if made.model else ""
     family = _short(

@@ -1,4 +1,4 @@
-"""A problem family from a log: an empirical-Bayes fit of the spread of the arms' means and of the rewards' noise."""
+"""A problem family from a log: an empirical-Bayes fit of the spread of the arms' means and the noise of rewards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from goodarm.rules.beliefs import ARM_FIELDS, PULLS, TOTAL
 from goodarm.rules.learners.prior import spread_of_means
 
 HORIZON = 1_000_000
-"""Rounds of a run on a family whose horizon is not given."""
+"""Default number of rounds of a run on a family."""
 ITERATIONS = 50
 """Steps of the fit of the spread."""
 LARGEST_CONCENTRATION = 1e6
@@ -81,8 +81,8 @@ def family_from_rows(
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InvalidValue(
-                f"the reward in row {row + 1} is {x[row]:g}, outside of [0, 1]. Divide them by the largest "
-                "reward that is possible."
+                f"the reward in row {row + 1} is {x[row]:g}, outside [0, 1]. Divide rewards by the largest possible "
+                "reward."
             )
     if isinstance(rewards, SubGaussian) or np.isin(x, (0.0, 1.0)).all():
         return family_from_totals(n, s, threshold, rewards=rewards, horizon=horizon, name=name)
@@ -126,7 +126,7 @@ def family_from_table(
 
 
 def _totals_of(source: Source) -> list[Sequence[Any]] | None:
-    """The columns `pulls` and `total`; None where the table has a column of rewards in their place."""
+    """The columns `pulls` and `total`; None if the table has a column of rewards instead."""
     try:
         return read_columns(source, "pulls", "total")
     except UnreadableTable:
@@ -137,7 +137,7 @@ def _totals_of(source: Source) -> list[Sequence[Any]] | None:
                 raise
             raise UnreadableTable(
                 f"{title(source)}: needs the columns pulls and total, one row per arm, or arm and reward, one row per "
-                "reward. If the columns have other names, give them as `arm` and `reward`."
+                "reward. If the columns have other names, pass them as `arm` and `reward`."
             ) from None
         return None
 
@@ -145,7 +145,8 @@ def _totals_of(source: Source) -> list[Sequence[Any]] | None:
 def _check_rewards(rewards: Rewards) -> None:
     if type(rewards) is not Bounded and not isinstance(rewards, SubGaussian):
         raise InvalidValue(
-            f"a family can't be made of {rewards}: its noise has no law. Give rewards in [0, 1], or gaussian:SCALE."
+            f"a family can't be made from {rewards}, whose noise has no specified law. Use rewards in [0, 1], or "
+            "gaussian:SCALE."
         )
 
 
@@ -173,7 +174,7 @@ def _beta_family(
 ) -> Environment:
     if not variance > 0.0:
         raise InvalidValue(
-            "all rewards of the log are equal: nothing can be learned about how the means are spread. "
+            "all rewards of the log are equal: nothing can be learned about the spread of the means. "
             "Log more rewards, or name an environment."
         )
     strength = mean * (1.0 - mean) / variance - 1.0

@@ -13,12 +13,12 @@ from goodarm.simulation.progress import Progress
 from goodarm.simulation.runs import Estimate
 
 ELSEWHERE = 1_000_003
-"""Offset of the seed for measuring gains, so no reward used for learning is reported on."""
+"""Offset of the seed for measuring gains, so that no reward used for learning enters the report."""
 RUNS = 20
 
 
 class Gain(NamedTuple):
-    """The learned policy against another, on the same rewards.
+    """Comparison of the learned policy with another one on the same rewards.
 
     score, other : mean exploit scores
     difference   : difference of the two, run by run, with its 95% interval

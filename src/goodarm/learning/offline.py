@@ -1,11 +1,11 @@
 """Learn one parameter offline on the exploit score: by differences of runs, or by gradients of the learner.
 
 `learn_parameter` uses differences under common random numbers. Every run is played twice on the same rewards, with a
-slightly larger and a slightly smaller parameter. The difference is the effect of the parameter. Score-function
+slightly larger and a slightly smaller parameter. The difference shows the effect of the parameter. Score-function
 gradients on the same runs have a standard deviation of 10 to 300 times the gradient; these differences do not
 (docs/learning.md).
 
-`learn_by_gradient` learns beta of `dgai` by gradient epochs. An epoch is one run at a fixed beta. On the way the
+`learn_by_gradient` learns beta of `dgai` by gradient epochs. An epoch is one run at a fixed beta. During the run, the
 learner evaluates the gradient of the expected rate of exploit score (`goodarm.rules.learners.gradient`); the epoch's
 mean clipped gradient is one step of log beta. The gradient is a covariance over the arms, so it needs no second run
 with another beta and no score-function estimate.
@@ -56,7 +56,7 @@ def learn_parameter(
 ) -> tuple[float, list[LearningStep]]:
     """The parameter with the largest score: the best of `candidates` on the same `streams` runs, then `steps` steps.
 
-    theta = log parameter; g = (J+ - J-) / (c (J+ + J-)) at theta +- c; returns the mean of the second half. Takes
+    theta = log parameter; g = (J+ - J-) / (c (J+ + J-)) at theta +- c; returns the mean of the second half. Needs
     len(candidates) * streams + 2 * steps runs. The candidates are needed: from a bad start, every gradient rule can end
     below 40% of the best score.
 
@@ -87,7 +87,7 @@ def learn_parameter(
 
 
 def relative_slope(above: float, below: float) -> float:
-    """(J+ - J-) / (c (J+ + J-)): the slope of the score in units of the score; 0 where there is none."""
+    """(J+ - J-) / (c (J+ + J-)): the slope of the score in units of the score; 0 if both scores are 0."""
     total = above + below
     return (above - below) / (DISTANCE * total) if total > 0.0 else 0.0
 
@@ -110,7 +110,7 @@ PlayEpoch = Callable[[float, int], tuple[float, float]]
 
 
 class GradientEpoch(NamedTuple):
-    """One epoch: the beta it was played with, its score, its mean clipped gradient, the last validation score.
+    """One epoch: its beta, its score, its mean clipped gradient, and the last validation score.
 
     runs : the epoch's own run and the validation runs that were played since the last epoch
     """
@@ -137,8 +137,8 @@ def learn_by_gradient(
 ) -> tuple[float, list[GradientEpoch]]:
     """log beta += (1 + n)^-1/2 times the mean clipped gradient of epoch n; returns the mean of the second half.
 
-    Every 5 epochs the same 3 validation runs are played. Learning stops after two looks that improved the best
-    validation score by less than 0.5%, or when the budget of runs is spent.
+    Every 5 epochs the same 3 validation runs are played. Learning stops after two validations that improve the best
+    score by less than 0.5%, or when the budget of runs is spent.
 
     >>> play = lambda beta, run: (1.0, max(-1.0, min(1.0, 0.5 - math.log(beta))))
     >>> beta, history = learn_by_gradient(play, 6.0, budget=52)

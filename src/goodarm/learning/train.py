@@ -44,7 +44,7 @@ BY_GRADIENT = ("dgai",)
 
 STREAMS = 3
 MOST_RUNS = 60
-"""Default maximum number of runs for learning a parameter. A bound is learned on later runs."""
+"""Default maximum number of runs for learning a parameter. Bounds are learned on later runs."""
 LEAST_LEARNING_RUNS = 100
 POINTS = 20
 """Number of rounds for which a learned policy's file records alpha and beta."""
@@ -73,11 +73,11 @@ class LearnedPolicy:
     """alpha_t and beta_t along one run of the learned policy: `round`, `alpha`, `beta`.
 
     Both count standard errors sd0/sqrt(N): an arm is called good when its mean reaches threshold + alpha sd0/sqrt(N),
-    and beta is what the sampling rule adds. None where the policy has no such number.
+    and beta is the number that the sampling rule adds. None if the policy has no such number.
     """
 
     def save(self, path: str | Path) -> None:
-        """Write the policy as a small JSON file that is accepted wherever a policy's name is."""
+        """Write the policy as a small JSON file, which can be used in place of a policy's name."""
         learned = self.policy
         check_rules(learned.sampling, learned.identification)
         saved = SavedPolicy(
@@ -118,7 +118,7 @@ def learn(
     stop: Stop | None = None,
     watch: Watch = lambda what, value: None,
 ) -> LearnedPolicy:
-    """Learn a policy's parameter on an environment, and with `calibrate` its bound for deciding too.
+    """Learn a policy's parameter on an environment, and with `calibrate` also its bound for deciding.
 
     objective : "score" (for `dgai` the gradient of the expected rate of exploit score, for others differences of the
                 exploit score under common random numbers); "paper" (alpha and beta of `dgai-offline`, as printed); or
@@ -127,11 +127,11 @@ def learn(
     budget    : maximum number of runs for learning, at least 14 (11 for `dgai`); with "paper", of epochs
     calibrate : learn alpha of `studentised` on `learning_runs` runs and test it on `tests` fresh ones
     attempt   : number of calibrations of a bound for this family, including this one. Attempts of this process and of
-                the policy file `earlier` are counted automatically. The k-th needs a higher confidence
+                the policy file `earlier` are counted automatically. The k-th attempt needs a higher confidence
                 (`confidence_of`)
 
     The learned policy decides like the given policy; if calibrated, it decides by the learned bound with its
-    certificate. Runs of learning use the stream of `seed`: report scores on another seed.
+    certificate. Learning uses the stream of `seed`, so report scores on another seed.
     """
     spec = specify(policy, environment, horizon=horizon, seed=seed, delta=delta)
     spec.check_compiled()
@@ -165,15 +165,19 @@ def _check_objective(objective: str, options: Mapping[str, float], calibrate: bo
     unknown = [name for name in options if name not in known_options]
     if unknown:
         known = ", ".join(known_options)
-        raise InvalidValue(f"the paper's objective has no option {unknown[0]!r}; it has: {known}.")
+        raise InvalidValue(f"the paper's objective has no option {unknown[0]!r}. Its options: {known}.")
     if "every" in options and not (options["every"] >= 1.0 and float(options["every"]).is_integer()):
         raise InvalidValue(f"option every must be a whole number of rounds, at least 1; got {options['every']:g}.")
     if options and objective != "paper":
-        raise InvalidValue(f"only the paper's objective has options; got {', '.join(options)}. Give objective 'paper'.")
+        raise InvalidValue(f"only the paper's objective has options; got {', '.join(options)}. Use objective 'paper'.")
     if objective == "none" and not calibrate:
-        raise InvalidValue("objective 'none' learns nothing without calibration. Calibrate, or give another objective.")
+        raise InvalidValue(
+            "objective 'none' learns nothing without calibration. Calibrate, or choose another objective."
+        )
     if calibrate and objective == "paper":
-        raise InvalidValue("a bound is trained as the paper prints it, or calibrated, not both. Leave out one of them.")
+        raise InvalidValue(
+            "a bound is either trained as printed in the paper or calibrated, not both. Leave one of them out."
+        )
 
 
 def check_family(spec: Specification) -> None:
@@ -189,14 +193,14 @@ def check_family(spec: Specification) -> None:
     if all((means >= threshold).all() for means in instances):
         warnings.warn(
             f"every arm of {spec.environment.name} is good at the threshold {threshold:g}: "
-            "a bound learned here has never seen a bad arm and says nothing about one.",
+            "a bound learned here has seen no bad arm, so it says nothing about bad arms.",
             NotCalibrated,
             stacklevel=3,
         )
 
 
 def _with(spec: Specification, parameters: dict[str, float]) -> Specification:
-    """The same spec with new parameters of its policy, without the certificate of the old ones."""
+    """The specification with new policy parameters, without the old certificate."""
     old = spec.policy
     given = {**old.chosen, **parameters}
     name = spelled(old.sampling, old.identification, rounded(given), old.model)
@@ -261,7 +265,7 @@ def _learn_by_gradient(
 
 
 def _bounds_along(spec: Specification, stop: Stop) -> list[dict[str, float | None]]:
-    """alpha and beta at some rounds of run 0, played with what was learned; None for a number that is not finite."""
+    """alpha and beta at some rounds of run 0 with the learned policy; None for numbers that are not finite."""
     looked_at = replace(spec, trajectory=POINTS, trace=False)
     points = Runs(looked_at, (play(looked_at, 0, assembly_of(looked_at), stop=stop),)).trajectories
     return [
@@ -320,7 +324,7 @@ def _calibrated(
 
 
 def _bounded(spec: Specification) -> Specification:
-    """The same spec with a policy that samples in the same way and decides by the bound to be learned."""
+    """The specification with a policy that samples in the same way and decides by the bound to be learned."""
     old = spec.policy
     bound = make_policy(old.sampling, "studentised", rewards=spec.problem.rewards, model=old.model)
     learner = old.setting.learner if bound.learner else {}
@@ -349,14 +353,14 @@ def _tested(spec: Specification, tests: int, attempt: Attempt, workers: int, wat
         attempt=attempt.number,
         version=__version__,
     )
-    # goodarm's own code is left out: an edit of it, or another version of Python, should draw the same runs
+    # goodarm's own code is excluded, so that edits and other versions of Python draw the same runs
     facts = replace(blank, fingerprint=environment.description, policy=spec.policy.description, version="")
     fresh = replace(spec, seed=derived_seed(spec.seed, f"test of {facts} in {attempt.call}"))
     return replace(blank, wrong_runs=_played(fresh, tests, 0, workers, watch, stop).wrong_runs)
 
 
 def _least_tests(delta: float, confidence: float) -> int:
-    """The smallest test that passes when no run is wrong."""
+    """The size of the smallest test that passes if no run is wrong."""
     return int(np.ceil(np.log(1.0 - confidence) / np.log1p(-delta)))
 
 

@@ -1,4 +1,4 @@
-"""The base class of models. A model receives (arm, reward) and gives the mean and width of every arm.
+"""The base class of models. A model receives (arm, reward) and computes the mean and width of every arm.
 
 Independent arms need no model: the loop keeps S/N and 1/sqrt(N) itself. A model shares information between arms, so
 each pull changes the belief about every arm. It consists of two parts:
@@ -7,8 +7,8 @@ absorb   a plain function that the engine compiles, called after every pull; rew
 upkeep   Python, called in rounds that the model chooses, and whenever `absorb` requests it: rebuild the belief from the
          counts to remove rounding errors, learn parameters, retrain
 
-A belief is a named tuple of arrays whose last field is `numbers`; the first two of them are read by the rules that
-decide by the model: log det V - log det V_0, and the regulariser (ridge of a linear model, gamma of a kernel).
+A belief is a named tuple of arrays whose last field is `numbers`; rules that decide by the model read the first two:
+log det V - log det V_0, and the regulariser (ridge of a linear model, gamma of a kernel).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from goodarm.rules.beliefs import ARM_FIELDS, PULLS, TOTAL, Table
 from goodarm.rules.parameters import Formula
 
 LOG_DET, REGULARISER = 0, 1
-"""Places in a belief's `numbers` that every model fills."""
+"""Indices into a belief's `numbers` that every model fills."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Model:
 
     name: ClassVar[str]
     parameters: ClassVar[tuple[str, ...]] = ()
-    """Numbers that the name of a policy may set, as in `@linear(ridge=0.1)`."""
+    """Parameters that a policy's name may set, as in `@linear(ridge=0.1)`."""
     absorb: ClassVar[Formula]
     """absorb(belief, arms, a, before, reward, bar) -> bool: arm a, in row `before`, gave a reward; True: upkeep now."""
 
@@ -57,7 +57,7 @@ class Model:
             object.__setattr__(self, "standardise", False)
 
     def bind(self, features: Floats | None, arms: int) -> Self:
-        """The model with features: its own, or else those of the environment."""
+        """The model with features: its own or those of the environment."""
         if self.features is None and features is None:
             raise InvalidValue(
                 f"@{self.name} needs features, and this environment has none. "
@@ -79,7 +79,7 @@ class Model:
 
     @property
     def testable(self) -> bool:
-        """Whether a lack of fit gives a warning. It does not for a model that no certified rule decides by."""
+        """Whether a lack of fit gives a warning. Models without certified rules give none."""
         return True
 
     def start(self, bar: Bar) -> Any:

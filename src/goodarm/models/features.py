@@ -21,8 +21,8 @@ def checked_features(
     """Features as a read-only float array of shape (K, d).
 
     features    : an array of K rows, or a dataframe (pandas, polars, pyarrow: anything that narwhals reads)
-    arms        : K, when it is known already
-    columns     : which columns of a dataframe to use; all if not given
+    arms        : K, if already known
+    columns     : columns of a dataframe to use; all by default
     standardise : shift each column to mean 0 and scale it to standard deviation 1
 
     >>> checked_features([[1.0, 2.0], [3.0, 5.0]], arms=2).shape
@@ -51,7 +51,7 @@ pass intercept=True.
 
 
 def duplicate_rows(features: Floats) -> list[tuple[int, int]]:
-    """Pairs (first, later) of arms with equal features: a model without an effect of each arm can't tell them apart.
+    """Pairs (first, later) of arms with equal features: only models with separate effects distinguish them.
 
     >>> duplicate_rows(np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]]))
     [(0, 2)]
@@ -99,8 +99,8 @@ def _refuse_nan(array: Floats, names: list[str]) -> None:
     if wrong.any():
         i, j = (int(k) for k in np.argwhere(wrong)[0])
         raise InvalidValue(
-            f"feature {names[j]} of arm {i} is {array[i, j]}; {int(wrong.any(axis=1).sum())} arms have such a gap. "
-            "Impute it, or drop the arm."
+            f"feature {names[j]} of arm {i} is {array[i, j]}; {int(wrong.any(axis=1).sum())} arms have missing values. "
+            "Impute them, or drop these arms."
         )
 
 

@@ -8,10 +8,11 @@ only after `BLOCK` pulls, by one matrix product. Until then c = C[:, a] - sum_p 
 Consecutive pulls of the same arm share a column.
 
 **Rounding.** The variance of an arm with N pulls is about gamma/N, the difference of two numbers as large as its prior
-variance. With a small gamma and many pulls the difference is lost in rounding, and a rule that trusted it would decide
-every arm by the sign of its mean. So the width that is published has an allowance: C_ii + e (K + u) + e r K^2 n in
-place of C_ii, with e the rounding error of the largest prior variance, r = e/gamma, n pulls in all and u since the last
-rebuild. The first term exceeds the rounding error of a variance after a rebuild and u updates. The second covers the
+variance. With a small gamma and many pulls, rounding errors exceed the difference, and a rule that trusted it would
+decide every arm by the sign of its mean. The published width therefore has an allowance: C_ii + e (K + u) + e r K^2 n
+in place of C_ii, with e the rounding error of the largest prior variance, r = e/gamma, n pulls in all and u since the
+last rebuild. The first term exceeds the rounding error of a variance after a rebuild and u updates. The second covers
+the
 means: an error of e K in C moves the mean of an arm with N pulls by about r K sqrt(N) of a reward's scale, and the
 allowance widens its interval by at least sqrt(r^2 K^2 n), times a factor above 1.
 """
@@ -73,7 +74,7 @@ def new_belief(prior: Floats, gamma: float, network: Floats | None = None) -> Gr
 
 
 def allow(numbers: Floats, prior: Floats, pulls: float) -> None:
-    """The allowance for rounding after a rebuild from this many pulls, and by how much each further pull raises it."""
+    """Set the allowance for rounding after a rebuild from this many pulls, and its increase per further pull."""
     rounding = PRECISION * float(np.diag(prior).max())
     of_means = rounding / numbers[REGULARISER] * len(prior) ** 2
     numbers[ALLOWANCE] = rounding * (len(prior) + of_means * pulls)
@@ -112,7 +113,7 @@ def absorb(belief: GramBelief, arms: Table, a: int, before: Arm, reward: float, 
     numbers = belief.numbers
     gamma, pending = numbers[REGULARISER], int(numbers[PENDING])
     again = pending > 0 and numbers[LAST_ARM] == a
-    if again:  # C[:, a] is the last column, shrunk
+    if again:  # C[:, a] is the last column, scaled down
         shrink = 1.0 - weights[pending - 1] * columns[pending - 1, a]
         for i in range(len(column)):
             column[i] = columns[pending - 1, i] * shrink
@@ -159,7 +160,7 @@ def write_columns(belief: GramBelief, arms: Table, bar: Bar) -> None:
 
 
 def rebuild(belief: GramBelief, arms: Table, bar: Bar) -> float:
-    """Recompute the belief from the counts and totals; returns by how much means and widths had drifted.
+    """Recompute the belief from the counts and totals; returns the drift of means and widths.
 
     With the pulled arms s, B = C0[s, s] + gamma diag(1/N): C = C0 - C0[:, s] B^-1 C0[s, :], and so on.
     """
@@ -167,7 +168,7 @@ def rebuild(belief: GramBelief, arms: Table, bar: Bar) -> float:
     seen: NDArray[np.int64] = np.flatnonzero(arms[:, PULLS] > 0.0)
     pulls = arms[seen, PULLS]
     before = arms[:, MEAN].copy(), arms[:, WIDTH].copy()
-    # scaled by sqrt(N/gamma) the matrix is I + something positive: well conditioned however many pulls an arm has
+    # scaled by sqrt(N/gamma) the matrix is I + something positive: well conditioned for any number of pulls
     scale = np.sqrt(pulls / gamma)
     inner = np.eye(len(seen)) + scale[:, None] * belief.prior[np.ix_(seen, seen)] * scale
     factor = np.linalg.cholesky(inner)

@@ -52,7 +52,7 @@ class Kernel(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_positive(self.name, "gamma", self.gamma, "It is the noise variance over the kernel's variance.")
-        checked_positive(self.name, "length", self.length, "It is the distance over which arms resemble each other.")
+        checked_positive(self.name, "length", self.length, "It is the distance over which arms are similar.")
         if self.kernel is not None and not (callable(self.kernel) and hasattr(self.kernel, "diag")):
             raise InvalidValue(
                 f"kernel must be a scikit-learn kernel object; got {self.kernel!r}. "
@@ -90,7 +90,7 @@ class Kernel(Model):
 
 
 def checked_gram(matrix: Any) -> Floats:
-    """A kernel matrix that can be used: finite, symmetric, with positive variances."""
+    """The kernel matrix, checked to be finite and symmetric with positive variances."""
     checked: Floats = np.asarray(matrix, dtype=np.float64)
     if not np.isfinite(checked).all():
         raise InvalidValue("the kernel gives values that are not finite for these features. Standardise the features.")
@@ -105,7 +105,7 @@ def check_gamma(gamma: float, variances: Floats) -> None:
     if gamma < LEAST_GAMMA * largest:
         raise InvalidValue(
             f"gamma {gamma:g} is {gamma / largest:.2g} of the kernel's variance {largest:g}, less than "
-            f"{LEAST_GAMMA:g}: widths would be made of rounding errors. Give a larger gamma; it is the noise variance "
+            f"{LEAST_GAMMA:g}: widths would consist of rounding errors. Use a larger gamma; it is the noise variance "
             "in units of the kernel's."
         )
 
@@ -129,7 +129,8 @@ class CutKernel(Kernel):
             kernel.diag(features), lambda i: kernel(features, features[i : i + 1])[:, 0], MOST_COLUMNS, CUT
         )
         logging.getLogger("goodarm").warning(
-            "@kernel: %d arms are more than %d; going on with %d columns of a pivoted Cholesky decomposition, largest "
+            "@kernel: %d arms are more than %d; continuing with %d columns of a pivoted Cholesky decomposition, "
+            "largest "
             "residual variance %.1e of the prior's, added to the widths.",
             len(features),
             EXACT_ARMS,
@@ -162,8 +163,8 @@ def pivoted_cholesky(
     """Features F (K, r) and residuals (K,) with k(x, x') = F F' + residual, the residual's diagonal as given.
 
     Greedy: the arm with the largest residual comes next, until none exceeds `tolerance` times the largest variance or
-    `most` columns are made. The residual is a covariance too, so that adding its diagonal to the variances never
-    understates them, which random features and Nystroem's method do.
+    `most` columns are made. The residual is also a covariance, so adding its diagonal to the variances never
+    understates them. Random features and Nystroem's method do.
 
     >>> points = np.linspace(0.0, 1.0, 50)
     >>> kernel = np.exp(-0.5 * (points[:, None] - points) ** 2 / 0.3**2)

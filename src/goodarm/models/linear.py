@@ -2,7 +2,7 @@
 
 Each arm may also have a separate effect: mean = threshold + x'theta + e, e ~ N(0, tau2) (the mixed model of
 `mixed.py`, and the residuals of a kernel that was cut off). ratio_i = tau2_i / noise variance, 0 for the plain model;
-everything below holds for both.
+the formulas hold for both.
 
     D_i = 1 + ratio_i N_i,  h_i = N_i/D_i,  z_i = (S_i - N_i xi)/D_i
     V = ridge I + sum h_i x_i x_i',  theta = V^-1 sum x_i z_i,  line_i = x_i'theta,  spread_i = x_i' V^-1 x_i
@@ -33,15 +33,15 @@ INTERVAL, RATIO_DUE, PLAIN, REBUILT = 2, 3, 4, 5
 NUMBERS = 6
 SHORTEST, LONGEST = 64, 16384
 TOLERANCE = 1e-11
-"""Drift between two rebuilds above which the next rebuild comes sooner: a hundredth of the stated accuracy."""
+"""Drift above which the interval between rebuilds shrinks: a hundredth of the stated accuracy."""
 TINY = 1e-30
 """Minimum variance: rules divide by the width."""
 LONGEST_FEATURES = 1e13
 """Maximum length of features in units of sqrt(ridge). At this length widths are right to 1e-7, and never too small."""
 STEEP = math.log(100.0)
-"""Growth of log det V since the last rebuild above which the next rebuild comes sooner. No variance has shrunk by a
-larger factor than det V has grown, so at most two digits of it are lost. The growth is summed over all pulls: ten pulls
-that each cost two digits, along features of ten magnitudes, do as much harm as one pull that costs twenty."""
+"""Growth of log det V since the last rebuild above which the next one is due. No variance shrinks by a larger factor
+than det V grows, so at most two digits are lost. The growth is summed over all pulls, because ten pulls that each cost
+two digits, along features of ten magnitudes, are as harmful as one pull that costs twenty."""
 
 
 class LinearBelief(NamedTuple):
@@ -132,7 +132,7 @@ def write_columns(belief: LinearBelief, arms: Table, bar: Bar) -> None:
 
 
 def rebuild(belief: LinearBelief, arms: Table, bar: Bar) -> float:
-    """Recompute the belief from the counts and totals, by QR; returns by how much means and widths had drifted.
+    """Recompute the belief from the counts and totals, by QR; returns the drift of means and widths.
 
     The QR factors of [sqrt(h) X; sqrt(ridge) I] never square the condition number, unlike the normal equations.
     """
@@ -197,17 +197,17 @@ def new_belief(features: Floats, ridge: float, ratio: Floats) -> LinearBelief:
 
 
 def check_ridge(features: Floats, ridge: float) -> None:
-    """Refuse features so large compared with the ridge that a float can't hold both."""
+    """Refuse features that are too large compared with the ridge for floats to represent both."""
     longest = float(np.sqrt((features**2).sum(axis=1).max()))
     if not longest <= LONGEST_FEATURES * math.sqrt(ridge):
         raise InvalidValue(
-            f"a ridge of {ridge:g} is too small beside features of length {longest:g}: floats can't hold both, and "
-            "widths would be made of rounding errors. Standardise the features, or give a larger ridge."
+            f"a ridge of {ridge:g} is too small for features of length {longest:g}: floats can't represent both, so "
+            "widths would consist of rounding errors. Standardise the features, or use a larger ridge."
         )
 
 
 def rebuild_in_time(belief: LinearBelief, arms: Table, now: int, bar: Bar) -> int:
-    """Rebuild, and choose the next time by the drift that was found; returns that round."""
+    """Rebuild, and choose the round of the next rebuild by the drift; returns that round."""
     drift = rebuild(belief, arms, bar)
     interval = belief.numbers[INTERVAL]
     interval = min(2.0 * interval, LONGEST) if drift < TOLERANCE else max(interval / 4.0, SHORTEST)
@@ -238,11 +238,11 @@ class Linear(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.intercept not in (False, True):
-            raise InvalidValue(
-                f"intercept of @{self.name} must be 0 or 1, without it or with it; got {self.intercept}."
-            )
+            raise InvalidValue(f"intercept of @{self.name} must be 0 (without) or 1 (with); got {self.intercept}.")
         object.__setattr__(self, "intercept", bool(self.intercept))
-        checked_positive(self.name, "ridge", self.ridge, "It keeps V invertible before every direction was seen.")
+        checked_positive(
+            self.name, "ridge", self.ridge, "It keeps V invertible until every direction has been observed."
+        )
 
     def bind(self, features: Floats | None, arms: int) -> Self:
         bound = super().bind(features, arms)
@@ -254,8 +254,8 @@ class Linear(Model):
         if pairs:
             first, later = pairs[0]
             warnings.warn(
-                f"arms {first} and {later} have equal features ({len(pairs)} such arms in all): @{self.name} believes "
-                "their means equal. If they may differ use @mixed, and decide by own evidence.",
+                f"arms {first} and {later} have equal features ({len(pairs)} such arms in all): @{self.name} assumes "
+                "that their means are equal. If they may differ, use @mixed and decide by own evidence.",
                 ModelWarning,
                 stacklevel=4,
             )

@@ -32,7 +32,7 @@ LARGEST_CHANCE = math.log(0.999)
 
 
 def misfit(arms: Table, bar: Bar) -> float:
-    """Standard score of the lack of fit, below N(0, 1) under the model; nan where no arm was pulled.
+    """Standard score of the lack of fit, below N(0, 1) under the model; nan if no arm was pulled.
 
     >>> from goodarm.problem import Problem
     >>> table = np.zeros((200, 8))
@@ -49,7 +49,7 @@ def together(runs: Sequence[Floats]) -> float:
     """The standard score of several runs together: a misfit too small to see in one run may be visible in twenty.
 
     `shortfalls` of each group are added over the runs and divided by the square root of their number (Stouffer); the
-    largest of these counts, times the number of groups (Bonferroni). nan where no run has any.
+    largest of these counts, times the number of groups (Bonferroni). nan if no run has any.
 
     >>> one = np.full((2, 2, 3), np.nan)
     >>> one[0, 0, :2] = 0.1, 2.0
@@ -77,12 +77,13 @@ def chances(arms: Table, bar: Bar) -> tuple[float, float, float, float]:
 def _all_together(seen: Table, bar: Bar) -> float:
     """log probability under the model of a sum of squared deviations at least as large as this one.
 
-    Q = sum N_i (S_i/N_i - mean_i)^2 / v_i over the pulled arms has about n - sum N_i width_i^2 degrees of freedom, the
-    second term being what the model spent on fitting; v = mean (1 - mean) for rewards in [0, 1] (at least a quarter of
-    its value at the threshold, so that a few rewards of an arm near 0 do not count as a surprise), otherwise sigma^2.
-    A term of 0/1 rewards varies by 2 + (1/v_i - 6)/N_i, much more than a chi-square's 2 where successes are few: Q is
-    taken for a multiple of a chi-square with as many degrees of freedom as give this variance (Satterthwaite), and the
-    score is its cube root (Wilson & Hilferty). Adaptive pulls bias own means a little towards fewer surprises.
+    Q = sum N_i (S_i/N_i - mean_i)^2 / v_i over the pulled arms has about n - sum N_i width_i^2 degrees of freedom,
+    where the second term is the number of fitted parameters; v = mean (1 - mean) for rewards in [0, 1] (at least a
+    quarter of its value at the threshold, so that a few rewards of an arm near 0 do not count as a surprise), otherwise
+    sigma^2. A term of 0/1 rewards varies by 2 + (1/v_i - 6)/N_i, much more than a chi-square's 2 if successes are few.
+    Q is therefore approximated by a multiple of a chi-square with the degrees of freedom that match this variance
+    (Satterthwaite), and the score uses its cube root (Wilson & Hilferty). Adaptive pulls slightly bias own means
+    towards fewer surprises.
     """
     pulls, total, mean, width = (seen[:, column] for column in (PULLS, TOTAL, MEAN, WIDTH))
     freedom = float(len(seen) - np.minimum(pulls * width**2, 1.0).sum())
@@ -114,12 +115,13 @@ def _neighbours(seen: Table, bar: Bar) -> float:
 
 
 def shortfalls(arms: Table, bar: Bar) -> Floats:
-    """By how many standard errors groups of neighbours deviate in the direction that makes their verdicts doubtful.
+    """Deviations of groups of neighbours, in standard errors, in the direction that makes their verdicts doubtful.
 
     Groups are the first 1, 2, 4, ... arms called good, and as many called bad, in the order of the model's means, from
-    either end. Each is judged by the mean of all its rewards, in which deviations of one sign add up: called good,
-    does it fall short of the model's; called bad, does it exceed it? Luck that helped to a verdict, and a ridge that
-    draws means to the threshold, point the other way. The score is the likelihood root, +-sqrt(2 N kl).
+    either end. Each is judged by the mean of all its rewards, in which deviations of one sign add up: whether a group
+    called good falls short of the model's mean, or a group called bad exceeds it. Luck that led to a verdict, and a
+    ridge that shrinks means towards the threshold, have the opposite effect. The score is the likelihood root, +-sqrt(2
+    N kl).
 
     Returns shape (2, 2, 32): good and bad; from the lowest and from the highest mean; 1, 2, 4, ... arms, nan beyond.
     """
@@ -140,7 +142,7 @@ def shortfalls(arms: Table, bar: Bar) -> Floats:
 def _divergence(own: Floats, mean: Floats, bar: Bar) -> Floats:
     """Relative entropy of a reward with the own mean to one with the model's: (own - mean)^2/(2 sigma^2) if Gaussian.
 
-    In [0, 1] means are taken no nearer to the ends than where the variance is a quarter of that at the threshold.
+    In [0, 1], means are clipped where the variance is a quarter of that at the threshold.
     """
     if bar.bounded <= 0.0:
         return np.asarray((own - mean) ** 2 / (2.0 * bar.sigma**2))

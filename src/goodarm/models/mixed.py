@@ -26,7 +26,7 @@ GROWTH = 1.3
 
 
 def log_likelihood(ratio: float, columns: Floats, pulls: Floats, response: Floats, ridge: float) -> float:
-    """log p(means | ratio) up to a constant; theta and the arms' effects integrated out.
+    """log p(means | ratio) up to a constant, with theta and the arms' effects integrated out.
 
     response_i = (S_i/N_i - xi)/noise sd ~ N(x_i'theta, 1/N_i + ratio), theta ~ N(0, I/ridge):
     -1/2 [ sum log v_i + log det(I + X'WX/ridge) + y'Wy - y'WX V^-1 X'Wy ], with v_i = 1/N_i + ratio, W = 1/v and
@@ -42,7 +42,7 @@ def log_likelihood(ratio: float, columns: Floats, pulls: Floats, response: Float
 
 
 def learned_ratio(belief: LinearBelief, arms: Table, bar: Bar) -> float:
-    """The likeliest ratio, taken one standard error larger: the largest one within 1/2 of the highest log-likelihood.
+    """The likeliest ratio plus one standard error: the largest one within 1/2 of the highest log-likelihood.
 
     If the effect is learned too small, the model is overconfident; if it is too large, arms share less information.
     """
@@ -78,7 +78,7 @@ class Mixed(Linear):
 
     @property
     def testable(self) -> bool:
-        return self.tau2 is not None  # a learned effect takes up whatever the line leaves
+        return self.tau2 is not None  # a learned effect absorbs every deviation from the line
 
     def _warn_of_duplicates(self) -> None:
         """Arms with equal features differ by their own effects."""

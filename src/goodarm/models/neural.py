@@ -1,11 +1,11 @@
 """`neural`: a network predicts the means, and its gradients give the widths. For sampling only: decide by own evidence.
 
-mean = xi + f(x; theta) + residual, width = sqrt( g'Z^-1 g / (width gamma) ), g the gradient of f in theta (the
-paper's formula, where beta is counted once and Z is updated). With the gradients frozen between two trainings this is
-the kernel recursion of `gram.py` with k(x, x') = g(x)'g(x')/width: K x K numbers, whatever the number of parameters.
+mean = xi + f(x; theta) + residual, width = sqrt( g'Z^-1 g / (width gamma) ), g the gradient of f in theta (the paper's
+formula, with beta counted once and Z updated). With the gradients frozen between two trainings this is the kernel
+recursion of `gram.py` with k(x, x') = g(x)'g(x')/width: K x K numbers, whatever the number of parameters.
 
 The mean after a training is f plus the same kernel's prediction of the residuals S/N - xi - f. The paper uses f alone.
-If f fits badly, an arm with thousands of pulls then has no width left to correct it, and is pulled forever.
+If f fits badly, an arm with thousands of pulls then has no width left for a correction, and is pulled forever.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from goodarm.rules.parameters import Formula
 
 MOST_ARMS = 4000
 NUGGET = 0.1
-"""Variance of an effect of each arm, in units of the prior variance of differences. It keeps some width on arms that
-were never pulled, where the network may be wrong. At 0.001 one run in three stayed with one bump."""
+"""Variance of an effect of each arm, in units of the prior variance of differences. It keeps some width for arms that
+were never pulled, where the network may be wrong. With 0.001, one run in three missed the second bump."""
 FIRST_TRAINING = 200
 
 
 def contrasts(matrix: Floats) -> Floats:
     """A prior of equal variances from the gradients' Gram matrix: level 1, differences between arms 1, nugget.
 
-    Most of the gradients' size is common to all arms (nine tenths on a grid), and arms at the rim have the longest
-    ones: unscaled, a few pulls anywhere would make the model sure everywhere. So the mean gradient is taken out, and
-    each arm's is scaled to length 1.
+    Most of the gradients' size is common to all arms (nine tenths on a grid), and arms at the edge have the longest
+    ones. Without scaling, a few pulls anywhere would make the model certain everywhere. So the mean gradient is
+    subtracted, and each arm's gradient is scaled to length 1.
     """
     centred = matrix - matrix.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
@@ -56,7 +56,7 @@ class Neural(Model):
     gamma  : noise variance in units of the mean prior variance of an arm
     width  : units of a hidden layer
     steps  : steps of a training
-    growth : a training follows when the number of pulls has grown by this factor
+    growth : the network is trained again whenever the number of pulls has grown by this factor
     seed   : seed of the initial weights
     """
 
@@ -79,7 +79,8 @@ class Neural(Model):
                 raise InvalidValue(f"{name} of @neural must be a whole number, at least 1; got {value:g}.")
         if not 1.05 <= self.growth < math.inf:
             raise InvalidValue(
-                f"growth of @neural must be a number of at least 1.05; got {self.growth}. Each training takes a second."
+                f"growth of @neural must be a number of at least 1.05; got {self.growth}. Each training lasts about a "
+                "second."
             )
 
     def bind(self, features: Floats | None, arms: int) -> Any:
@@ -131,7 +132,7 @@ class Neural(Model):
         return int(belief.numbers[gram.RELEARN_DUE])
 
     def _train(self, belief: GramBelief, arms: Table, bar: Bar) -> None:
-        """Train on the weighted points (N_i, S_i/N_i), compute the new gradients, condition on the counts."""
+        """Train on the weighted points (N_i, S_i/N_i), compute the new gradients, and condition on the counts."""
         made, inputs = self.made(), self.inputs()
         pulls = arms[:, PULLS]
         targets = (surplus_of(arms, bar) / np.maximum(pulls, 1.0)).astype(np.float32)
@@ -148,7 +149,7 @@ class Neural(Model):
 LEARNING_RATE = 3e-3
 DECAY = 1e-4
 BIAS = 2.0
-"""Spread of the first biases. With biases at zero every ReLU bends at the origin, and the widths are useless there."""
+"""Spread of the first biases. With biases at zero, every ReLU bends at the origin, which makes the widths useless."""
 
 
 class Network(NamedTuple):

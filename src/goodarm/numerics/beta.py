@@ -6,12 +6,12 @@ from goodarm.numerics.entropy import deviance
 from goodarm.numerics.normal import LOG_SQRT_TWO_PI, normal_quantile_log
 
 LOG_HALF = -0.6931471805599453
-# exp(-MAX_LOGIT) is the smallest odds a quantile is looked for at, just above the smallest normal float.
+# exp(-MAX_LOGIT) is the smallest odds in the search for a quantile, just above the smallest normal float.
 MAX_LOGIT = 708.0
 
 
 def _stirling_remainder(x: float) -> float:
-    """What Stirling's formula leaves of the log-gamma function.
+    """Remainder of Stirling's formula for the log-gamma function.
 
     w(x) = log Gamma(x) - ((x - 1/2) log x - x + log(2 pi)/2), about 1/(12 x). `x` > 0.
 
@@ -26,7 +26,7 @@ def _stirling_remainder(x: float) -> float:
 
 
 def _stirling_series(x: float) -> float:
-    """The same for x >= 10."""
+    """`_stirling_remainder` for x >= 10."""
     r = 1.0 / x
     s = r * r
     series = 1.0 / 1188.0 - s * (691.0 / 360360.0 - s / 156.0)
@@ -37,9 +37,10 @@ def log_beta(a: float, b: float) -> float:
     """Logarithm of the Beta function.
 
     log B(a, b) = log Gamma(a) + log Gamma(b) - log Gamma(a + b), `a`, `b` > 0.
-    From 10 on Stirling's formula is put into the three terms first, so that their large parts cancel on paper and not
-    in the arithmetic: with a <= b,
-    log B = log(2 pi)/2 + w(a) + w(b) - w(a + b) + (a - 1/2) log(a/(a + b)) - b log(1 + a/b) - log(b)/2.
+    From 10 on, Stirling's formula is substituted into the three terms, so that their large parts cancel analytically
+    instead of numerically: with a <= b,
+
+        log B = log(2 pi)/2 + w(a) + w(b) - w(a + b) + (a - 1/2) log(a/(a + b)) - b log(1 + a/b) - log(b)/2.
 
     >>> log_beta(1.0, 1.0)
     0.0
@@ -72,9 +73,9 @@ def log_choose_growth(top: float, chosen: float, more: float) -> float:
     """Logarithm of C(top + more, chosen) / C(top, chosen), for whole numbers 0 <= chosen <= top and more >= 0.
 
     With a = top + 1 and b = a - chosen it is log Gamma(a + more) - log Gamma(a) - log Gamma(b + more) + log Gamma(b).
-    Stirling's formula is put into the four terms first, so that their large parts cancel on paper and not in the
-    arithmetic: the error stays near 1e-16 times `more`. It calls no log-gamma, which Python and compiled code round
-    differently; so a rule that uses it need not be compiled.
+    Stirling's formula is substituted into the four terms, so that their large parts cancel analytically instead of
+    numerically: the error stays near 1e-16 times `more`. It calls no log-gamma, which Python and compiled code round
+                 differently, so a rule that uses it need not be compiled.
 
     >>> round(log_choose_growth(4.0, 2.0, 1.0), 12) == round(math.log(10.0 / 6.0), 12)
     True
@@ -113,7 +114,7 @@ def _beta_tail_ratio(x: float, y: float, a: float, b: float) -> float:
     I_x(a, b) B(a, b)/(x^a y^b) = 1/(beta_1 + alpha_2/(beta_2 + alpha_3/(beta_3 + ...))), l = a - (a + b) x,
     alpha_{n+1} = (a + n - 1)(a + b + n - 1) n (b - n) x^2/(a + 2n - 1)^2,
     beta_{n+1} = n + n (b - n) x/(a + 2n - 1) + (a + n)/(a + 2n + 1) (l + 1 + n (1 + y)).
-    At the mean it takes about 5.5 max(a, b)^(1/3) terms (1200 at 1e7), a few dozen two standard deviations away.
+    At the mean it needs about 5.5 max(a, b)^(1/3) terms (1200 at 1e7); two standard deviations away, a few dozen.
 
     >>> round(_beta_tail_ratio(0.5, 0.5, 0.5, 0.5), 12)  # (1/2) / (1/2 / pi)
     3.14159265359
@@ -164,7 +165,7 @@ def log_beta_cdf(x: float, a: float, b: float) -> float:
     """Logarithm of the distribution function of Beta(a, b): of the regularised incomplete beta function.
 
     log I_x(a, b) = log P(Beta(a, b) <= x); `x` in [0, 1] (outside, as at the nearer end), `a`, `b` > 0.
-    Accurate in log scale in both tails: where it is near 0 it is -P(Beta(a, b) > x), to full relative accuracy.
+    It is accurate in log scale in both tails: near 0 it is -P(Beta(a, b) > x), to full relative accuracy.
 
     >>> round(log_beta_cdf(0.3, 2.0, 5.0), 12)  # P(Binomial(6, 0.3) >= 2) = 0.579825
     -0.545028945107
@@ -260,7 +261,7 @@ def _lower_logit(log_p: float, a: float, b: float) -> float:
         finished = abs(error) <= enough or following == s
         s = following
         if finished:
-            # The step just made cubed an error that was already small: another would change nothing.
+            # This step cubed an error that was already small, so another would change nothing.
             break
         step += 1
     return s
@@ -269,8 +270,7 @@ def _lower_logit(log_p: float, a: float, b: float) -> float:
 def beta_quantile(p: float, a: float, b: float) -> float:
     """Quantile of Beta(a, b): the x with P(Beta(a, b) <= x) = `p`.
 
-    `p` in [0, 1], `a`, `b` > 0. Solved from the nearer tail, for the log-odds of x. Where x is below 3e-308 that
-    number is returned.
+    `p` in [0, 1], `a`, `b` > 0. Solved from the nearer tail, for the log-odds of x. The result is at least 3e-308.
 
     >>> round(beta_quantile(0.5, 2.0, 3.0), 12)
     0.385727568132
@@ -289,7 +289,7 @@ def beta_quantile(p: float, a: float, b: float) -> float:
 
 
 def beta_quantile_above(log_sf: float, a: float, b: float) -> float:
-    """The x with log P(Beta(a, b) > x) = `log_sf`: the quantile by the upper tail, however small that is.
+    """The x with log P(Beta(a, b) > x) = `log_sf`: the quantile by the upper tail, for any tail probability.
 
     `log_sf` <= 0, `a`, `b` > 0. A Beta variable known to exceed x0 is drawn as
     beta_quantile_above(log_beta_sf(x0, a, b) + log u, a, b), with u uniform on (0, 1).

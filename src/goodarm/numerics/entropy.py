@@ -8,8 +8,8 @@ def deviance(value: float, reference: float, difference: float) -> float:
 
     D(u, m) = u log(u/m) - (u - m) >= 0, with u = `value` >= 0, m = `reference` >= 0.
     `difference` is u - m: the caller often has it more accurately than the subtraction gives.
-    Near u = m the two terms cancel; with v = (u - m)/(u + m), log(u/m) = 2 artanh(v) and 2uv = (u - m)(1 + v), so
-    D = (u - m) v + 2u (v^3/3 + v^5/5 + ...), in which nothing does.
+    Near u = m the two terms cancel. With v = (u - m)/(u + m), log(u/m) = 2 artanh(v) and 2uv = (u - m)(1 + v), so D =
+    (u - m) v + 2u (v^3/3 + v^5/5 + ...), without cancellation.
 
     >>> round(deviance(3.0, 2.0, 1.0), 12)
     0.216395324324
@@ -46,8 +46,8 @@ def bernoulli_kl(p: float, q: float) -> float:
     """Relative entropy of a Bernoulli(p) variable to a Bernoulli(q) one.
 
     kl(p, q) = p log(p/q) + (1 - p) log((1 - p)/(1 - q)), 0 log 0 = 0; inf when q is 0 or 1 and p is not q.
-    `p` and `q` lie in [0, 1]. Summed as D(p, q) + D(1 - p, 1 - q): both parts are >= 0, so the sum keeps its
-    digits however near p and q are.
+    `p` and `q` lie in [0, 1]. Summed as D(p, q) + D(1 - p, 1 - q): both parts are >= 0, so the sum keeps its digits
+    even for nearly equal p and q.
 
     >>> round(bernoulli_kl(0.55, 0.5), 12)
     0.005008366846

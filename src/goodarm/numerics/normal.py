@@ -38,7 +38,7 @@ def _far_inverse_mills(x: float) -> float:
     """Hazard phi(x)/(1 - Phi(x)) for x >= 5, from Laplace's continued fraction.
 
     phi(x)/(1 - Phi(x)) = x + 1/(x + 2/(x + 3/(x + ...))).
-    Run backwards from the last kept term: it stays near x throughout, and all terms are positive, so nothing cancels.
+    Evaluated backwards from the last term: it stays near x throughout, and all terms are positive, so nothing cancels.
 
     >>> round(_far_inverse_mills(5.0), 12)
     5.186503967126
@@ -56,9 +56,9 @@ def _far_inverse_mills(x: float) -> float:
 
 
 def mills_ratio(x: float) -> float:
-    """Mills ratio (1 - Phi(x))/phi(x) for x >= 0, to 1e-10 relative, at a fifth of the price of erfc.
+    """Mills ratio (1 - Phi(x))/phi(x) for x >= 0, to 1e-10 relative, at a fifth of the cost of erfc.
 
-    A rational function of degrees 6 and 7 with the right limit 1/x, fitted by us to 60-digit values at 121 points of
+    A rational function of degrees 6 and 7 with the right limit 1/x, fitted to 60-digit values at 121 points of
     [0, 200) by reweighted least squares; its largest relative error there is 6.4e-11.
 
     >>> round(mills_ratio(0.0), 9), round(mills_ratio(5.0), 9)
@@ -115,7 +115,7 @@ def log_normal_cdf(z: float) -> float:
 
 
 def inverse_mills(z: float) -> float:
-    """Inverse Mills ratio: how far the mean of a normal variable moves when it is known to lie above -z.
+    """Inverse Mills ratio: the shift of a normal variable's mean when it is known to lie above -z.
 
     phi(z)/Phi(z): about -z for z -> -inf, and phi(z) for z -> inf.
 
@@ -171,7 +171,7 @@ def _tail_normal_quantile(log_p: float) -> float:
         change = newton / (1.0 + 0.5 * newton * (z + hazard))
         z -= change
         if abs(change) <= 1e-6 * abs(z):
-            # The error is cubed by each step: the next one would change nothing.
+            # Each step cubes the error, so the next one would change nothing.
             break
         step += 1
     return z
@@ -203,7 +203,7 @@ def normal_quantile_log(log_p: float) -> float:
     """The z with log Phi(z) = `log_p`: the quantile of a probability too small to be written as a float.
 
     `log_p` <= 0. A normal variable known to lie below z0 is drawn as normal_quantile_log(log Phi(z0) + log u), with u
-    uniform on (0, 1), however far z0 is.
+    uniform on (0, 1), for any z0.
 
     >>> round(normal_quantile_log(-804.608442014), 9)
     -40.0

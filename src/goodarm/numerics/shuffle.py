@@ -1,4 +1,4 @@
-"""A random order of `size` things that is computed place by place: nothing of that size is stored."""
+"""A random order of `size` elements, computed one position at a time, so nothing of that size is stored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ WORD = 0x7FFFFFFF
 LOW_BITS = 31
 ROUNDS = 12
 FEW = 64
-"""Maximum number of things that are shuffled card by card. Of fewer than ten, a Feistel network misses some orders."""
+"""Maximum number of elements that are shuffled card by card. For fewer than ten, a Feistel network misses some
+orders."""
 
 
 def scattered(x: int) -> int:
@@ -27,7 +28,7 @@ def hashed(x: int, number: int, key: int) -> int:
 def shuffled(place: int, size: int, key: int) -> int:
     """The element at `place` (0 ... size - 1) of the order that belongs to `key` (0 ... 2^62 - 1).
 
-    The order is a bijection whatever the key. That orders are uniformly random is tested, also of very few things.
+    The order is a bijection for every key. Tests check that orders are uniformly random, even of very few elements.
 
     >>> [shuffled(place, 10, 12345) for place in range(10)]
     [2, 0, 7, 3, 8, 1, 4, 6, 9, 5]
@@ -36,7 +37,7 @@ def shuffled(place: int, size: int, key: int) -> int:
 
 
 def shuffled_cards(place: int, size: int, key: int) -> int:
-    """Fisher & Yates's shuffle, in which step i swaps i with a random j >= i, followed back from one place."""
+    """Fisher & Yates's shuffle, in which step i swaps i with a random j >= i, traced back from one position."""
     x = place + hashed(place, 0, key) % (size - place)
     for i in range(place - 1, -1, -1):
         if x == i + hashed(i, 0, key) % (size - i):
@@ -48,7 +49,7 @@ def shuffled_pairs(place: int, size: int, key: int) -> int:
     """A Feistel network on pairs (l, r) with l < a and r < b, a b >= size: in turn l += F(r) mod a, r += F(l) mod b.
 
     F is a hash. Pairs outside the range go through the network again until they fall inside; few are outside.
-    a is even: turns of an odd number of things are even permutations, and would leave out half of all orders.
+    a is even, because rotations of an odd number of elements are even permutations and would miss half of all orders.
 
     Reference: Black & Rogaway 2002, Ciphers with arbitrary finite domains, CT-RSA.
     """

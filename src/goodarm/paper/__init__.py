@@ -1,1 +1,1 @@
-"""Everything that only the reproduction of the paper needs: its rules, its training, its table and figures."""
+"""Parts that only the reproduction of the paper needs: its rules, training, table and figures."""

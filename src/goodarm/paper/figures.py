@@ -1,4 +1,4 @@
-"""The charts of a reproduction: the paper's Figures 1 to 4, and the price of the score."""
+"""The charts of a reproduction: the paper's Figures 1 to 4, and wrong verdicts against scores."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from goodarm.scores import score_over_rounds
 
 POINTS = 120
 PRESSED = 5.0
-"""If the largest score is more than this many times that of `value`, the scale becomes logarithmic."""
+"""Multiple of the score of `value` above which the largest score makes the scale logarithmic."""
 LONGEST = 20_000
-"""Pulls up to which the certified bounds of Figure 3 are followed, one reward at a time."""
+"""Maximum number of pulls for the certified bounds of Figure 3, which are computed reward by reward."""
 
 
 NO_POOL = Pool(0.0)
-"""For rules that look only at the arm."""
+"""Placeholder pool for rules that use only the arm."""
 
 
 class FigureOf(NamedTuple):
-    """One figure: its charts, its name, and what it shows."""
+    """One figure: its name, title, description and charts."""
 
     name: str
     title: str
@@ -44,7 +44,7 @@ class FigureOf(NamedTuple):
 
 
 def figures(found: Reproduction) -> list[FigureOf]:
-    """All figures that were asked for, without those that have no data."""
+    """All requested figures that have data."""
     makers: dict[str, list[tuple[str, str, str, Callable[[Reproduction, OnDataset], Chart | None]]]] = {
         "figure1": [
             ("figure1-epochs", "Figure 1a: exploit score over training epochs", EPOCHS, score_by_epoch),
@@ -127,11 +127,11 @@ def score_by_epoch(found: Reproduction, on: OnDataset) -> Chart | None:
 
 
 NEARLY = 0.004
-"""Share of the largest value in a linear chart below which a line can't be told from the axis."""
+"""Share of the largest value in a linear chart below which a line can't be distinguished from the axis."""
 
 
 def _apart(series: list[Series]) -> tuple[list[Series], str]:
-    """The lines that can be told from the axis, and a sentence about the others."""
+    """The lines that can be distinguished from the axis, and a sentence about the others."""
     largest = {each.name: float(np.abs(each.y).max()) for each in series}
     least = 0.0 if _scale_of(series) else NEARLY * max(largest.values(), default=0.0)
     flat = [each.name for each in series if largest[each.name] <= least]
@@ -155,7 +155,7 @@ def _scale_of(series: list[Series]) -> dict[str, Any]:
 
 
 def score_by_round(found: Reproduction, on: OnDataset) -> Chart | None:
-    """Figure 1, online: every policy that was played."""
+    """Figure 1, online: all played policies."""
     threshold = on.threshold
     grid = np.linspace(0.0, on.horizon, POINTS)
     series = []
@@ -192,9 +192,9 @@ def learning(found: Reproduction, on: OnDataset) -> Chart | None:
 
 
 def _mean_curve(tables: list[Columns], name: str, horizon: int, start: float | None = 0.0) -> tuple[Floats, Floats]:
-    """Mean over runs at each share of the horizon; a run that ended early stays at its last value.
+    """Mean over runs at each share of the horizon. A run that ended early keeps its last value.
 
-    start : the value before the first round; None for the first that is known
+    start : the value before the first round; None for the first known value
     """
     shares = np.linspace(0.0, 1.0, POINTS)
     curves = []
@@ -291,7 +291,7 @@ def _lowest(gap: float) -> float:
 
 
 def _final_alpha(found: Reproduction, on: OnDataset, entry: str) -> float | None:
-    """Mean over the runs of the alpha that was learned last."""
+    """Mean over the runs of the last learned alpha."""
     if entry == "dgai-offline":
         values = [each["alpha"] for each in found.parameters(on.name, entry)]
         return float(np.mean(values)) if values else None
@@ -307,7 +307,7 @@ def _certified(on: OnDataset, problem: Problem) -> Iterator[Series]:
 
 
 def _by_radius(name: str, rule: str, pulls: Floats, bar: Bar, **parameters: float) -> Series:
-    """A radius over the number of pulls, where it is finite."""
+    """A radius over the number of pulls, if finite."""
     values = _radius_at(rule, pulls, bar, **parameters)
     finite = np.isfinite(values)
     return Series(name, pulls[finite], values[finite])

@@ -1,4 +1,4 @@
-"""Finished tasks of a reproduction on disk: each a folder that appears whole or not at all."""
+"""Finished tasks of a reproduction on disk: each is a folder that appears completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = 1
-"""Raised whenever the content of a finished task changes its meaning."""
+"""Incremented whenever the content of a finished task changes its meaning."""
 
 PLAYS = (
     "engine",
@@ -43,8 +43,8 @@ PLAYS = (
     "paper/tasks.py",
     "paper/training.py",
 )
-"""Files and folders of the package that can change what is played. Nothing else discards finished work; a test checks
-that everything that a task loads is listed here."""
+"""Files and folders of the package that can affect results. Other changes keep finished work. A test checks that
+everything a task loads is listed here."""
 
 Columns = dict[str, NDArray[Any]]
 
@@ -61,7 +61,7 @@ PACKAGE = Path(__file__).parents[1]
 
 @cache
 def code_print(package: Path = PACKAGE) -> str:
-    """A hash of every line of the package that can change what is played, and of the versions it is played with."""
+    """A hash of all code of the package that can affect results, and of the versions of its dependencies."""
     import numba
 
     from goodarm.version import __version__
@@ -75,7 +75,7 @@ def code_print(package: Path = PACKAGE) -> str:
 
 
 def plays(path: str) -> bool:
-    """Whether this file of the package can change what is played.
+    """Whether this file of the package can affect results.
 
     >>> plays("rules/sampling/value.py"), plays("report/chart.py"), plays("simulation/run.py")
     (True, False, True)

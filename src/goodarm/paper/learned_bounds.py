@@ -2,9 +2,9 @@
 
 The current term is the objective of `goodarm.paper.objectives` at the present beliefs, with the estimates in
 place of the means. The past term is the sum of the gradients of the rounds so far, each taken at the parameters of its
-own round: taking them anew at the present parameters would cost O(t) per step. A step is made every `batch` rounds; its
-gradient then stands for all rounds of the batch. Without a horizon the past has no weight and a step uses only the
-current term.
+own round: recomputing them at the present parameters would cost O(t) per step. A step is made every `batch` rounds, and
+           its gradient counts for all rounds of the batch. Without a horizon the past has no weight, and a step uses
+           only the current term.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def fit_both(
 ) -> Pool:
     """Move beta by the sampling objective over the open arms, alpha by the identification objective over all arms.
 
-    The identification objective is the exploit score: an arm that has been called good keeps counting.
+    The identification objective is the exploit score: arms that have been called good continue to count.
     """
     _, means, widths = gather(arms, bar, ridge, True)
     _, slope_alpha = identification_objective(

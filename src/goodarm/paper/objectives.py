@@ -1,9 +1,9 @@
 """The paper's objectives, as values with analytic gradients in alpha and beta.
 
 All are functions of the beliefs (mean m_i, width U_i) of one round and of `truth`, the means mu_i: the true ones
-offline, the estimates themselves online. i*, L and gamma are constants of the step, as in the paper; i* adds the same
-number to every score and so cannot change p anyway, and for gamma the full derivative is an option. Sums over rounds
-are means over rounds, and the penalties are means over arms: summed as printed, a step would have size 100.
+offline, the estimates themselves online. i*, L and gamma are constants of the step, as in the paper. i* adds the same
+number to every score and thus cannot change p; for gamma the full derivative is optional. Sums over rounds are replaced
+by means over rounds, and the penalties by means over arms: with the printed sums, a step would have size 100.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def identification_objective(
 
 
 def kept_shares(means: Floats, widths: Floats, alpha: float, threshold: float, sharpness: float) -> Floats:
-    """I_i = sigmoid(M (m_i - alpha U_i - xi)): how much of arm i the threshold's soft removal keeps."""
+    """I_i = sigmoid(M (m_i - alpha U_i - xi)): the share of arm i that the threshold's soft removal keeps."""
     shares = means.copy()
     for i in range(len(means)):
         shares[i] = sigmoid(sharpness * (means[i] - alpha * widths[i] - threshold))

@@ -31,13 +31,13 @@ from goodarm.theory import exploit_ceiling, oracle_limit
 DELTA = 0.05
 HDOC = "hdoc"
 NEXT_TO_NOTHING = 0.01
-"""Share of the ceiling below which a score is too small to form ratios with."""
+"""Share of the ceiling below which a score is too small for ratios."""
 
 Floats = NDArray[np.float64]
 
 
 class PolicyScore(NamedTuple):
-    """One policy on one dataset. `ratio`: to HDoC's score on the same runs; NaN where HDoC scores almost nothing."""
+    """One policy on one dataset. `ratio`: to HDoC's score on the same runs; NaN if HDoC scores almost nothing."""
 
     entry: str
     kind: str
@@ -54,7 +54,7 @@ class PolicyScore(NamedTuple):
     wrong_runs: int
     deciding_runs: int  # runs that gave any verdict
     ratio: float
-    printed: float  # NaN where the run is shorter than the paper's
+    printed: float  # NaN if the run is shorter than the paper's
     printed_ratio: float
     each: tuple[Score, ...]  # of every run
 
@@ -70,7 +70,7 @@ class PolicyScore(NamedTuple):
 
 
 class PolicyReward(NamedTuple):
-    """One policy that collects rewards: the sum of all rewards, also as a share of what the best arm pays."""
+    """One policy that collects rewards: the sum of all rewards, and its share of the best arm's reward."""
 
     entry: str
     kind: str
@@ -80,7 +80,7 @@ class PolicyReward(NamedTuple):
 
 
 class OnDataset(NamedTuple):
-    """A dataset, its yardsticks, and its lines in the order of the paper's table."""
+    """A dataset, its reference values, and its lines in the order of the paper's table."""
 
     name: str
     reading: str
@@ -99,7 +99,7 @@ class OnDataset(NamedTuple):
 
 
 class SweepLine(NamedTuple):
-    """The paper's training with one eta and one sign of D: what it learned, and what that decided on fresh rewards."""
+    """The paper's training with one eta and one sign of D: the learned bounds, and their verdicts on fresh rewards."""
 
     sign: str
     eta: float
@@ -248,7 +248,7 @@ def _policy_score(
     hdoc = scored.get(HDOC, {})
     beside = [hdoc[run].exploit_score for run in mine if run in hdoc]
     printed, printed_hdoc = (dataset.printed.get(name, math.nan) for name in (entry.name, HDOC))
-    if found.request.quick:  # runs are shorter than the paper's: its numbers don't belong beside them
+    if found.request.quick:  # runs are shorter than the paper's, so its numbers are not comparable
         printed = math.nan
     next_to_nothing = NEXT_TO_NOTHING * float(np.mean([bounds[run][0] for run in mine]))
     mean = float(scores.mean())

@@ -1,6 +1,6 @@
-"""A reproduction on disk: the page, the table, the rows and the figures. Whole files or none.
+"""A reproduction on disk: the page, the table, the rows and the figures. Files are complete or absent.
 
-The page is one HTML file: nothing is loaded from elsewhere, figures are SVG, tables sort on a click.
+The page is one HTML file: it loads nothing, figures are SVG, and tables sort on a click.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from goodarm.version import __version__
 from goodarm.webpage import page_of
 from goodarm.whole_files import explained, whole, write_text
 
-VERDICTS = np.array(["open", "good", "bad"])  # a verdict is its own place, -1 the last
+VERDICTS = np.array(["open", "good", "bad"])  # indexed by the verdict; index -1 is the last
 
 
 def write_reproduction(found: Reproduction, folder: Path) -> list[Path]:
-    """Write everything that was asked for; returns the paths."""
+    """Write all requested files; returns the paths."""
     drawn = figures(found)
     writers: dict[str, Callable[[Path], None]] = {
         "report.html": lambda path: write_text(path, page(found, drawn)),

@@ -37,10 +37,10 @@ HEADINGS = (
     "runs",
     "guarantee",
 )
-"""In order of importance: a narrow screen shows only the policy, its wrong runs and its score."""
+"""In order of importance: narrow screens show only the policy, its wrong runs and its score."""
 
 PRINTED = ("printed score", "printed ratio")
-"""Columns that are shown only for runs as long as the paper's."""
+"""Columns that are shown only if runs are as long as the paper's."""
 
 
 def times(value: float) -> str:
@@ -276,7 +276,7 @@ def _paper_line(line: PolicyScore) -> str:
 
 
 def impossible(seed: int = 0) -> Iterator[str]:
-    """For each dataset, the printed scores that no policy can reach, and why."""
+    """For each dataset, the printed scores that no policy can reach, and the reason."""
     for dataset in DATASETS[:2]:
         ceiling = _ceiling(f"{dataset.name}-printed", seed)
         yield (
@@ -350,7 +350,7 @@ ON_SCREEN = (
     ("printed score", "printed"),
     ("printed ratio", "to HDoC"),
 )
-"""Columns for a terminal of 80 characters, and what they are called there."""
+"""Columns for a terminal of 80 characters, and their headings there."""
 
 
 def replication_table(on: OnDataset) -> Table:

@@ -1,4 +1,4 @@
-"""`reproduce`: play every task that is not finished yet, and return the results of all tasks."""
+"""`reproduce`: play all unfinished tasks, and return the results of all tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from goodarm.paper.tasks import Task, perform, tasks_of
 from goodarm.simulation.stop import Stop
 
 Progress = Callable[[int, int, str], None]
-"""(tasks that are finished, tasks in all, what has just finished)"""
+"""(number of finished tasks, number of all tasks, name of the latest finished task)"""
 
 
 class FinishedWork(NamedTuple):
@@ -23,16 +23,16 @@ class FinishedWork(NamedTuple):
 
     request: Request
     tasks: list[FinishedTask]
-    played: int  # tasks that were played now; the others were found
+    played: int  # newly played tasks; the others were found on disk
 
 
 def reproduce(
     request: Request, folder: Path, progress: Progress = lambda done, all_of_them, what: None
 ) -> FinishedWork:
-    """Play what is missing in `folder`/finished. Ctrl-C abandons the tasks under way; another call continues.
+    """Play the tasks missing in `folder`/finished. Ctrl-C abandons running tasks; another call continues.
 
-    A finished task is kept under a name that contains a hash of the task and of the code: results of another task or
-    other code are not used.
+    A finished task's name contains a hash of the task and of the code, so results of another task or other code are not
+    used.
     """
     request.check()
     tasks = tasks_of(request)
@@ -56,13 +56,13 @@ def reproduce(
 
 
 def _phases(tasks: Iterable[Task]) -> tuple[list[Task], list[Task]]:
-    """Tasks that wait for nothing, and tasks that play a policy that must be learned first."""
+    """Tasks without prerequisites, and tasks whose policy must be learned first."""
     listed = list(tasks)
     return [task for task in listed if task.learned is None], [task for task in listed if task.learned is not None]
 
 
 def _play(tasks: list[Task], kept: Path, workers: int, told: Callable[[Task], None]) -> None:
-    """Play tasks in threads. Ctrl-C then reaches the main thread while it waits, and not inside a compiled call."""
+    """Play tasks in threads. Ctrl-C then reaches the main thread while it waits, not inside a compiled call."""
     stop = Stop()
 
     def work(task: Task) -> None:

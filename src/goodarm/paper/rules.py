@@ -3,7 +3,7 @@
 `softucb` is the differentiable index with a beta that is learned online; with `hoeffding` it is the paper's SoftUCB-G.
 `dgai-online` has the same index. It learns beta together with the alpha of the identification rule `learned-online`.
 `dgai-offline` uses the beta, and `learned-printed` the alpha, that `goodarm.paper.training.train_paper` found.
-`dgai-reward-printed` collects rewards when a threshold is known.
+`dgai-reward-printed` collects rewards, given a threshold.
 
 Each sampling rule pulls the arm with the largest probability p, as in the paper's experiments. Its twin with `-softmax`
 in the name draws an arm with probability p, as in the paper's Algorithm 2.
@@ -44,7 +44,7 @@ BETA = ("beta", 0.0, math.inf)
 
 
 def upper_bound(arm: Arm, bar: Bar, beta: float, ridge: float) -> float:
-    """m_i + beta U_i: the order of the scores S_i, and so of p_i.
+    """m_i + beta U_i, which has the same order as the scores S_i, and hence as p_i.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.testing import arm_after
@@ -63,19 +63,19 @@ def draw_arm(arms: Table, bar: Bar, generator: Generator, beta: float, coldness:
 
 
 def learned_index(arm: Arm, pool: Pool, bar: Bar, ridge: float = 1.0) -> float:
-    """Differentiable index, argmax of p: mean + beta width, beta learned online, means shrunk by the ridge."""
+    """Differentiable index, argmax of p: mean + beta width, with beta learned online and means shrunk by the ridge."""
     return upper_bound(arm, bar, pool.learned.beta, ridge)
 
 
 def learned_draw(
     arms: Table, pool: Pool, bar: Bar, generator: Generator, coldness: float = 0.99, ridge: float = 1.0
 ) -> int:
-    """Differentiable index, drawn from p = softmax(gamma S), beta learned online."""
+    """Differentiable index, drawn from p = softmax(gamma S), with beta learned online."""
     return draw_arm(arms, bar, generator, pool.learned.beta, coldness, ridge)
 
 
 def trained_index(arm: Arm, pool: Pool, bar: Bar, beta: float = 1.0, ridge: float = 1.0) -> float:
-    """Differentiable index, argmax of p: mean + beta width, beta trained beforehand."""
+    """Differentiable index, argmax of p: mean + beta width, with beta trained beforehand."""
     return upper_bound(arm, bar, beta, ridge)
 
 
@@ -88,7 +88,7 @@ def trained_draw(
     coldness: float = 0.99,
     ridge: float = 1.0,
 ) -> int:
-    """Differentiable index, drawn from p = softmax(gamma S), beta trained beforehand."""
+    """Differentiable index, drawn from p = softmax(gamma S), with beta trained beforehand."""
     return draw_arm(arms, bar, generator, beta, coldness, ridge)
 
 
@@ -137,7 +137,7 @@ def exponents(means: Floats, widths: Floats, pool: Pool, bar: Bar, sharpness: fl
 def choose_printed(
     arms: Table, pool: Pool, bar: Bar, generator: Generator, sharpness: float = 10.0, ridge: float = 1.0
 ) -> int:
-    """The arm of the largest p = softmax(S_i I_i), I_i = sigmoid(M (m_i - alpha U_i - xi)); both bounds learned."""
+    """The arm of the largest p = softmax(S_i I_i), I_i = sigmoid(M (m_i - alpha U_i - xi)); learned bounds."""
     numbers, means, widths = gather(arms, bar, ridge, False)
     return int(numbers[exponents(means, widths, pool, bar, sharpness).argmax()])
 
@@ -164,10 +164,10 @@ dgai_reward_printed_softmax = replace(dgai_reward_printed, name="dgai-reward-pri
 
 
 def ridge_radius(arm: Arm, bar: Bar, alpha: float, ridge: float) -> float:
-    """alpha w sqrt(1 + ridge w^2): around the plain mean what alpha U is around the mean shrunk towards the threshold.
+    """alpha w sqrt(1 + ridge w^2), the radius around the plain mean that corresponds to alpha U around the shrunk mean.
 
     m' - alpha U >= xi with m' = xi + (m - xi)/(1 + ridge w^2), U = w/sqrt(1 + ridge w^2), solved for m.
-    A model of the arms has its own V_0: there alpha w.
+    A model of the arms has its own V_0, and the radius is alpha w.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.testing import arm_after
@@ -181,12 +181,12 @@ def ridge_radius(arm: Arm, bar: Bar, alpha: float, ridge: float) -> float:
 
 
 def printed_radius(arm: Arm, pool: Pool, bar: Bar, alpha: float = 2.0, ridge: float = 1.0) -> float:
-    """The paper's bound alpha ||x||_{V^-1}, alpha trained beforehand."""
+    """The paper's bound alpha ||x||_{V^-1}, with alpha trained beforehand."""
     return ridge_radius(arm, bar, alpha, ridge)
 
 
 def online_radius(arm: Arm, pool: Pool, bar: Bar, ridge: float = 1.0) -> float:
-    """The paper's bound alpha ||x||_{V^-1}, alpha learned online."""
+    """The paper's bound alpha ||x||_{V^-1}, with alpha learned online."""
     return ridge_radius(arm, bar, pool.learned.alpha, ridge)
 
 

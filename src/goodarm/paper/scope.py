@@ -1,4 +1,4 @@
-"""Scope of the reproduction: the paper's datasets, its policies and ours, its printed figures, and numbers of runs."""
+"""Scope of the reproduction: datasets, the paper's policies and goodarm's, printed results, and numbers of runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from goodarm.errors import InvalidValue, UnknownName
 from goodarm.simulation.simulate import MOST_WORKERS
 
 BATCH = 10
-"""b, the rounds between two steps of the paper's online learning: the paper gives none. See docs/replication.md."""
+"""b, the number of rounds between two steps of the paper's online learning, which the paper does not specify. See
+docs/replication.md."""
 
 
 class PaperDataset(NamedTuple):
@@ -20,17 +21,17 @@ class PaperDataset(NamedTuple):
     quick_horizon: int
     reward_horizon: int
     printed: dict[str, float]
-    small: bool = False  # only the policies that cost little; for datasets that are not in the paper
-    calibration: tuple[int, int] | None = None  # runs in which alpha is learned, and in which it is tested; None: not
-    model: str = ""  # arms with features: the model that the policies use
+    small: bool = False  # only the cheap policies; for datasets that are not in the paper
+    calibration: tuple[int, int] | None = None  # numbers of runs for learning and testing alpha; None: no calibration
+    model: str = ""  # the model that policies use, for arms with features
     horizon: int = 0  # rounds of a full run; 0: the environment's own
 
 
 class Entry(NamedTuple):
-    """A policy of the report. made: "" if used as it is, or trained / learned / calibrated on the dataset first.
+    """A policy of the report. made: "" if used unchanged, or trained / learned / calibrated on the dataset first.
 
     options : options of the paper's training, if the policy is trained
-    only    : the datasets that it is played on; empty for all
+    only    : the datasets on which it is played; empty for all
     """
 
     name: str
@@ -73,7 +74,8 @@ STRUCTURED = (
     PaperDataset("bumps", 4_000, 0, {}, model="kernel", horizon=20_000),
     PaperDataset("network", 4_000, 0, {}, model="neural", horizon=10_000),
 )
-"""Arms with features, one dataset per model of the paper: it describes the models and plays none of them."""
+"""Arms with features, one dataset per model of the paper: the paper describes the models but has no results for
+them."""
 
 ENTRIES = (
     Entry("hdoc", "hdoc", "baseline"),
@@ -143,13 +145,13 @@ ITEMS = ("table1", "figure1", "figure2", "figure3", "figure4", "price", "structu
 
 
 class Scale(NamedTuple):
-    """How much is played.
+    """Sizes of a reproduction.
 
-    runs, slow_runs, reward_runs, slow_reward_runs : repetitions; slow ones are of rules that look at every arm
+    runs, slow_runs, reward_runs, slow_reward_runs : repetitions; the slow ones are for rules that evaluate every arm
     epochs, every     : settings of the paper's training; the gradient is computed every `every` rounds
-    budget            : runs in which beta is learned offline
+    budget            : number of runs for learning beta offline
     reward_horizon    : the longest run of Figure 4
-    calibrates        : a bound is calibrated too; that takes hundreds of runs
+    calibrates        : whether a bound is also calibrated, which needs hundreds of runs
     points            : number of points of a recorded curve
     training_horizon  : the longest epoch of the paper's training
     structured_runs, structured_epochs, sweep_runs : the same for arms with features, and for the sweep over eta
@@ -214,7 +216,7 @@ class Request(NamedTuple):
         return tuple(item for item in ITEMS if item in self.only) or ITEMS
 
     def check(self) -> None:
-        """Refuse unknown names, and numbers that can't be played."""
+        """Refuse unknown names and invalid numbers."""
         known = [*ITEMS, *(each.name for each in (*DATASETS, *STRUCTURED))]
         for name in self.only:
             if name not in known:
@@ -229,7 +231,7 @@ class Request(NamedTuple):
             raise InvalidValue(f"workers must be at most {MOST_WORKERS}; got {self.workers}.")
 
     def command(self) -> str:
-        """The command that asks for this.
+        """The command of this request.
 
         >>> Request(quick=True, only=("movielens",), seed=3).command()
         'goodarm reproduce --quick --only movielens --seed 3'

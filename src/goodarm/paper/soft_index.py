@@ -1,13 +1,13 @@
 """The differentiable index: beliefs (mean, width) of the open arms -> scores S, coldness gamma, probabilities p.
 
-Everything here is a function of two arrays, the means and the widths of the open arms, so that independent, linear,
-kernel and neural models all use it. Reference: the paper, section "Differentiable UCB index", after Yang & Toni
-2020 (SoftUCB). What the printed text leaves open is read as follows.
+Everything here is a function of two arrays, the means and the widths of the open arms, so independent, linear, kernel
+and neural models can all use it. Reference: the paper, section "Differentiable UCB index", after Yang & Toni 2020
+(SoftUCB). Unspecified details of the printed text are interpreted as follows.
 
 - The confidence bound of arm i is beta U_i, also in i*: U_i is the width ||x_i||_{V^-1} without beta.
 - delta in gamma is not the error probability but a separate level, `coldness` (0.99); an empty L counts as one arm,
   and gamma is never negative.
-- V_0 = ridge * I shrinks every mean; towards the threshold here, because towards 0 it would bias every arm.
+- V_0 = ridge * I shrinks every mean; here towards the threshold, because shrinking towards 0 would bias every arm.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def shrunk_belief(arm: Arm, bar: Bar, ridge: float) -> tuple[float, float]:
 
     Written in the arm's own mean and width w, so that it holds for every model: the ridge divides the distance
     from the threshold by 1 + ridge w^2 and the width by its square root. An arm without a pull lies at the threshold.
-    A model of the arms (`bar.modelled`) has its own V_0: its mean and width are taken as they are.
+    A model of the arms (`bar.modelled`) has its own V_0: its mean and width are used unchanged.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.testing import arm_after
@@ -64,7 +64,7 @@ def shrunk_belief(arm: Arm, bar: Bar, ridge: float) -> tuple[float, float]:
 
 
 def gather(arms: Table, bar: Bar, ridge: float, decided: bool) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Numbers, means and widths of the open arms (`decided`: of all arms); arms of infinite width are left out."""
+    """Numbers, means and widths of the open arms (`decided`: of all arms); arms with infinite width are left out."""
     numbers = np.empty(len(arms), dtype=np.int64)
     means = np.empty(len(arms))
     widths = np.empty(len(arms))
@@ -149,7 +149,7 @@ def soft_index(means: Floats, widths: Floats, beta: float, coldness: float) -> S
 
 
 def pick(probabilities: Floats, uniform: float) -> int:
-    """The position that a uniform number falls on."""
+    """The index into which a uniform number falls."""
     running = 0.0
     for i in range(len(probabilities)):
         running += probabilities[i]

@@ -1,4 +1,4 @@
-"""One task of a reproduction: a few runs of one policy on one dataset, with whatever must be learned first."""
+"""One task of a reproduction: a few runs of one policy on one dataset, including any learning that must come first."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ from goodarm.streams import ENVIRONMENT, generator
 
 ROUNDS_PER_TASK = 4_000_000
 ELSEWHERE = 1_000_003
-"""Learning uses the streams of seed + this: no reported result uses a reward that was learned from."""
+"""Learning uses the streams of seed + this: so no reported result uses a reward from learning."""
 
 
 EVERY = (*DATASETS, *STRUCTURED)
 FOLLOWED = ("hdoc", "dgai-online", "dgai-offline", "dgai", "value")
-"""Policies whose best arm is followed through the first run, for Figure 3."""
+"""Policies whose best arm is recorded in the first run, for Figure 3."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to play. Everything here, and the code, is part of the key under which the result is kept.
+    """A task. All its fields and the code are part of the key of its result.
 
     goal  : "verdicts", "reward", "sweep" (over eta), or "policy" (learn one and keep its file)
-    learned : the key of the task whose policy is played; None where none has to be learned
+    learned : the key of the task that learns the policy; None if nothing must be learned
     """
 
     goal: str
@@ -81,7 +81,7 @@ class Task:
 
 
 def tasks_of(request: Request) -> list[Task]:
-    """All tasks: first those that others need, then the longest."""
+    """All tasks: those that others need first, then by decreasing length."""
     tasks = [task for dataset in request.datasets for task in _of_dataset(dataset, request)]
     return sorted(tasks, key=lambda task: (task.goal != "policy", not task.spec.slow, -task.horizon))
 
@@ -115,7 +115,7 @@ def _of_dataset(dataset: PaperDataset, request: Request) -> Iterator[Task]:
 
 
 def perform(task: Task, kept: Path, stop: Stop) -> FinishedTask:
-    """Play the task. The results that it needs are in `kept`."""
+    """Play the task. `kept` has the results that it needs."""
     if task.goal == "policy":
         return _learn_policy(task, stop)
     if task.goal == "reward":
@@ -165,7 +165,7 @@ def _facts(task: Task, runs: Runs) -> dict[str, Any]:
 
 
 def _rows(runs: Runs) -> Columns:
-    """One row per arm and run: short columns, since a reproduction has millions of rows."""
+    """One row per arm and run, in compact columns, because a reproduction has millions of rows."""
     arms = runs.spec.environment.arms
     return {
         "run": np.repeat(np.array([run.number for run in runs.runs], dtype=np.int32), arms),
@@ -178,7 +178,7 @@ def _rows(runs: Runs) -> Columns:
 
 
 def _best_arm(run: Run) -> Columns:
-    """Pulls of the arm with the largest mean by each of some rounds of a run, up to its verdict."""
+    """Number of pulls of the arm with the largest mean at some rounds of a run, up to its verdict."""
     best = int(run.means.argmax())
     last = int(run.verdict_rounds[best]) or run.rounds
     rounds = np.unique(np.round(np.geomspace(1, last, 200)).astype(np.int64))
@@ -192,7 +192,7 @@ def _best_arm(run: Run) -> Columns:
 
 
 def _curve(runs: Runs) -> Columns:
-    """One row per recorded point: round, reward so far, best mean, and what was learned from all arms by then."""
+    """One row per recorded point: round, reward so far, best mean, and learned values."""
     points, sizes = runs.trajectories, [len(run.trajectory) for run in runs.runs]
     columns: Columns = {
         "run": np.repeat([run.number for run in runs.runs], sizes),
@@ -204,7 +204,7 @@ def _curve(runs: Runs) -> Columns:
 
 
 def _learn_policy(task: Task, stop: Stop) -> FinishedTask:
-    """A policy learned on the dataset, as the text of its file."""
+    """Learn a policy on the dataset; returns the text of its file."""
     calibrated = task.spec.made == "calibrated"
     given = next(each.calibration for each in DATASETS if each.name == task.dataset)
     learning_runs, tests = given or (1000, 1000)
@@ -237,7 +237,7 @@ def _learn_policy(task: Task, stop: Stop) -> FinishedTask:
 
 
 def _train_and_play(task: Task, stop: Stop) -> FinishedTask:
-    """The paper's offline training on the arms of the run, then the run itself with the learned parameters."""
+    """Run the paper's offline training on the arms of the run, then the run itself with the learned parameters."""
     environment = find_environment(task.dataset)
     means = environment.instance(generator(task.seed, task.first, ENVIRONMENT)).means
     scale, model = task.scale, policy(task.spec.policy, rewards=environment.rewards).model

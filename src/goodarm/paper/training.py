@@ -1,10 +1,11 @@
-"""`train_paper`: the paper's offline training as printed. N epochs of T rounds on one arm set, one gradient step each.
+"""`train_paper`: the paper's offline training as printed, with one gradient step per epoch of T rounds.
 
-An epoch is played by the engine's own loop with the rules of `dgai-online`; the learner is replaced by a function that
-adds up the gradients of every round, with the true means, and moves nothing. Cost O(N K T).
+An epoch is played by the engine's own loop with the rules of `dgai-online`; a function that adds up the gradients of
+every round, with the true means, replaces the learner and moves nothing. The cost is O(N K T).
 
-This is the objective as the equations state it. It is here to show its effect, not as a recommendation; its guarantee
-is `heuristic`. Where alpha falls below 0, every arm whose mean is not hopeless is called good as soon as it is judged.
+This is the objective as stated in the equations. It is included to show its effect, not as a recommendation; its
+guarantee is `heuristic`. If alpha falls below 0, every arm whose mean is not far below the threshold is called good as
+soon as it is judged.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
 
 DRAWS = {"argmax": "dgai-online", "softmax": "dgai-online-softmax"}
 TRAINED = {"dgai-offline": "argmax", "dgai-offline-softmax": "softmax"}
-"""The rules that play what was trained, and how they draw."""
+"""The rules that use trained parameters, and how they draw."""
 
 OPTIONS = {name: value for name, value in both_bounds.defaults.items() if name != "batch"}
 """alpha0, beta0, rate, eta1, eta2, sharpness (M), coldness, ridge, by_gap, through_gamma, with the paper's values."""
@@ -62,7 +63,7 @@ class PaperTraining:
 
     @property
     def policy(self) -> str:
-        """The trained policy, as a name that can be given wherever a policy is."""
+        """The trained policy as a name."""
         return f"dgai-offline(alpha={self.alpha!r}, beta={self.beta!r}, ridge={self.ridge!r}){self.model}"
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -88,8 +89,8 @@ def add_gradients(
 ) -> Pool:
     """Add this round's gradients, `every` times, to `past_alpha` and `past_beta`; alpha and beta stay.
 
-    The identification objective sums over all arms, decided ones with their last beliefs; the sampling objective over
-    the open ones.
+    The identification objective sums over all arms, with the last beliefs of decided ones; the sampling objective sums
+    over the open arms.
     """
     numbers, means, widths = gather(arms, bar, ridge, True)
     _, slope_alpha = identification_objective(
@@ -120,17 +121,17 @@ def train_paper(
     progress: Callable[[Epoch], None] | None = None,
     **options: float,
 ) -> PaperTraining:
-    """Train alpha and beta as the paper prints it.
+    """Train alpha and beta as printed in the paper.
 
     epochs  : N; each plays `horizon` rounds on the same arms with fresh rewards
     draw    : "argmax" or "softmax"
     identification : "learned-online" decides by the alpha being trained, as printed; any other rule, for example "kt",
-              decides by itself, and shows where beta goes when alpha does not end the trajectories
-    every   : take the gradient once per this many rounds; the cost falls by that factor
-    model   : a model of the arms, whose means and widths then take the place of each arm's own; without features of
-              its own it uses those of the environment
+              decides by itself, and shows the learned beta when alpha does not end the trajectories
+    every   : number of rounds per gradient; the cost falls by this factor
+    model   : a model of the arms, whose means and widths replace each arm's own; by default with the environment's
+              features
     options : any of `OPTIONS`; by_gap=1 uses the text's constraint |mu - xi| instead of the printed |mu - m|, and
-              covering=1 turns the printed D around, so that alpha U must cover |mu - m|
+              covering=1 reverses the sign of the printed D, so that alpha U must cover |mu - m|
 
     >>> from goodarm.environments import bernoulli
     >>> found = train_paper(bernoulli([0.4, 0.6, 0.7], threshold=0.5), horizon=200, epochs=2)
@@ -139,7 +140,9 @@ def train_paper(
     """
     found = find_environment(environment)
     if unknown := [name for name in options if name not in OPTIONS]:
-        raise InvalidValue(f"the paper's objective has no parameter {unknown[0]!r}; it has: {', '.join(OPTIONS)}.")
+        raise InvalidValue(
+            f"the paper's objective has no parameter {unknown[0]!r}. Its parameters: {', '.join(OPTIONS)}."
+        )
     chosen = values_of(both_bounds, options)
     _check(found, horizon, epochs, every, draw)
     rounds = found.horizon if horizon is None else horizon
@@ -197,13 +200,13 @@ def _check(environment: Environment, horizon: int | None, epochs: int, every: in
         raise InvalidValue(f"epochs and every must be at least 1; got {epochs} and {every}.")
     if horizon is not None and horizon < environment.arms:
         raise InvalidValue(
-            f"horizon must be at least the number of arms, {environment.arms}: each arm is pulled once first; "
-            f"got {horizon}. Give a longer one."
+            f"horizon must be at least the number of arms, {environment.arms}: each arm is pulled once first; got "
+            f"{horizon}. Use a longer horizon."
         )
 
 
 def _adding_loop(assembly: Assembly, environment: Environment) -> Any:
-    """The loop of an assembly, with `add_gradients` in place of what its learner does."""
+    """The loop of an assembly, with `add_gradients` in place of its learner."""
     pairing, model = assembly.policy, assembly.model
     if model is None:
         alone = parts_of(pairing, drawn(environment.reward), assembly.bar)
@@ -214,7 +217,7 @@ def _adding_loop(assembly: Assembly, environment: Environment) -> Any:
 
 
 class _Training:
-    """One arm set and the compiled loop that plays it."""
+    """One set of arms, and the compiled loop that plays it."""
 
     def __init__(
         self,
@@ -251,7 +254,7 @@ class _Training:
         rounds = state.round
         means, verdicts = self.instance.means, state.arms[:, VERDICT]
         scored = score(means, verdicts, state.decided_at, self.problem.threshold, self.horizon)
-        # after the last verdict the beliefs stand still, and the objective keeps counting arms that were called good
+        # after the last verdict the beliefs are constant, and the objective continues to count arms called good
         frozen = Pool(0.0, 1.0, Bounds(alpha, beta, 0.0, 0.0))
         left = float(self.horizon - rounds)
         end = add_gradients(state.arms, frozen, self.assembly.bar, means, **self.numbers, every=left).learned

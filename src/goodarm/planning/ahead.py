@@ -1,4 +1,4 @@
-"""`plan`: the samples that a campaign needs, by lower bound and by simulation, also with looser settings."""
+"""`plan`: the samples that a campaign needs, by a lower bound and by simulation, including looser settings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DRAWS, FEWEST_DRAWS, MEANS_TO_DRAW = 200, 3, 100_000
 """Number of draws of the means for the median of a lower bound: fewer for many arms, one for known means."""
 
 LARGEST = 2**53
-"""Maximum number of rounds, up to which floats count exactly."""
+"""Maximum number of rounds: floats count exactly up to this number."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class CampaignPlan:
     """Expected course of a campaign; `notes` explains the numbers in words.
 
     runs      : number of simulated campaigns per setting
-    lower_bound : samples that every policy needs on average; 0 on a fixed test set, for which we know no bound
-    arm_bound : the same for one arm: quartiles over the arms
+    lower_bound : samples that every policy needs on average; 0 on a fixed test set, for which no bound is known
+    arm_bound : the lower bound for one arm: quartiles over the arms
     possible  : False if the budget is below the lower bound
     asked     : outlook for the given setting; None if the budget is too small to pull each arm once
-    budget    : maximum number of samples; None without one, and where costs differ
+    budget    : maximum number of samples; None without a budget, or if costs differ
     cost      : cost of every sample; None if only samples are counted, or if costs differ
-    costs     : cost of a sample of each arm, a control last, where costs differ; empty otherwise
-    money     : the budget where costs differ
+    costs     : cost of a sample of each arm, a control last, if costs differ; otherwise empty
+    money     : the budget if costs differ
     lower_cost : cost of the samples of the lower bound; None if only samples are counted
     planned   : the question with the assumptions about it; `threshold` is the mean that an arm must reach, None with
                 several bars
@@ -78,7 +78,7 @@ class CampaignPlan:
 
     @property
     def question(self) -> Question:
-        """The question, with made-up ids for its reference arms."""
+        """The question, with placeholder ids for its reference arms."""
         return self.planned.question
 
     @property
@@ -87,7 +87,7 @@ class CampaignPlan:
 
     @property
     def bars(self) -> list[dict[str, Any]]:
-        """The bar of each metric, where there are several bars; otherwise empty."""
+        """The bar of each metric if there are several bars; otherwise empty."""
         return self.planned.bars
 
     @property
@@ -102,7 +102,7 @@ class CampaignPlan:
 
     @property
     def full_evaluation(self) -> int | None:
-        """Samples that evaluating every arm on every case takes; None without a fixed test set."""
+        """Number of samples in an evaluation of every arm on every case; None without a fixed test set."""
         return None if self.cases is None else self.arms * self.cases
 
     @property
@@ -158,21 +158,21 @@ def plan(
     bars: BarsGiven | None = None,
     question: QuestionGiven | None = None,
 ) -> CampaignPlan:
-    """Estimate how many samples an arm and a campaign will take.
+    """Estimate how many samples an arm and a campaign will need.
 
-    control, margin : in place of a threshold: the expected mean of the control, and by how much an arm must be better;
-                      verdicts then use the totals of both
-    bars     : in place of a threshold: several metrics, each with its bar, like "correct >= 90%, slow <= 5%"; the
+    control, margin : in place of a threshold: the expected mean of the control, and the amount by which an arm must
+                      exceed it; verdicts then use the totals of both
+    bars     : in place of a threshold: several metrics, each with its bar, such as "correct >= 90%, slow <= 5%"; the
                simulated metrics are independent of each other
     question : in place of all of these: the question as an object of `goodarm.question`, or its JSON fields
-    gap      : assumed distance of every mean from the threshold, half of them above; with several bars half of the arms
-               clear every bar by it, and the others fail one bar by it
+    gap      : assumed distance of every mean from the threshold, half of them above; with several bars, half of the
+               arms clear every bar by this distance, and the others fail one bar by it
     means    : a table with the columns arm and mean: a path, a dataframe or a dict; with several bars the means of each
                metric are in the column of its name. A column cost has the cost of a sample of each arm
     prior    : "beta:A,B" or "uniform:LOW,HIGH": means drawn independently in each run
                With several bars `gap` and `prior` may differ: {"correct": 0.05, "slow": 0.02}
-    cost     : cost of a sample: of every arm, {arm: cost}, or one number per arm, a control last; arms that are not
-               named cost 1. Then `budget` is the maximum total cost, and the plan also shows costs
+    cost     : cost of a sample: for all arms, {arm: cost}, or one number per arm, a control last. Unnamed arms cost 1.
+               Then `budget` is the maximum total cost, and the plan also shows costs
     budget   : maximum number of rounds; without it the simulation runs to the end or to its own limit
     runs     : number of simulated campaigns per setting; by default as many as fit into a few seconds
     progress : called with the number of finished runs and the number of all runs
@@ -197,7 +197,7 @@ def plan(
     """
     planned = planned_question(question, cases, threshold=threshold, control=control, margin=margin, bars=bars)
     rewards = Bounded() if cases is None else Cases(cases)
-    planned.problem(1, delta, rewards)  # report a wrong threshold or delta first
+    planned.problem(1, delta, rewards)  # report an invalid threshold or delta first
     guess = planned.guess(arms, gap, means, prior)
     planned.check_arms(guess.arms)
     prices = prices_of(cost, guess, planned.question)
@@ -271,7 +271,7 @@ def draws_of(guess: MeansGuess) -> list[Floats]:
 
 
 def quartiles(planned: PlannedQuestion, draws: list[Floats], problem: Problem) -> tuple[float, float, float]:
-    """Quartiles over the arms of all draws, by rank, since an arm on the threshold costs inf."""
+    """Quartiles over the arms of all draws, by rank, because an arm on the threshold has the bound inf."""
     if isinstance(problem.rewards, Cases):
         return 0.0, 0.0, 0.0
     bounds = np.sort(np.concatenate([planned.pulls_bounds(means, problem) for means in draws[:20]]))
@@ -290,17 +290,17 @@ def notes_on(
     """Notes that explain the numbers."""
     notes = []
     if isinstance(problem.rewards, Cases):
-        pass  # its last case decides every arm
+        pass  # every arm is decided by its last case
     elif any((planned.information(means, problem) == 0.0).any() for means in draws):
-        notes.append(f"An arm whose mean equals {planned.bar_words} can't be decided by any number of pulls.")
+        notes.append(f"An arm whose mean equals {planned.bar_words} can't be decided with any number of pulls.")
     elif len(draws) > 1:
         notes.append(
-            "Means from a prior can lie arbitrarily near to the threshold, and such arms stay undecided: plan for a "
+            "Means from a prior can lie arbitrarily close to the threshold, and such arms stay undecided. Plan for a "
             "share of the good arms, not for a verdict on every arm. Lower bounds are medians over draws of the means."
         )
     notes += purse.notes(planned, draws, problem)
     if purse.samples is None and purse.money is None and asked and asked[0].rounds is None:
-        notes.append(f"Simulated for {last_round:,} rounds, not to the end. Give a `budget` to look further.")
+        notes.append(f"Simulated for {last_round:,} rounds, not to the end. Give a larger `budget` to simulate more.")
     return notes
 
 
@@ -322,7 +322,7 @@ class Purse(NamedTuple):
         if budget < first:
             few = f"{budget:,} rounds are too few"
             if in_money:
-                few = f"a budget of {budget:,.10g} is too small: it takes {first:,.10g}"
+                few = f"a budget of {budget:,.10g} is too small: {first:,.10g} are needed"
             return [f"Impossible: {few} to pull each of the {arms:,} arms once."]
         bound = planned.median_bound(draws, problem, each)
         if budget >= bound:
@@ -330,8 +330,8 @@ class Purse(NamedTuple):
         best = int(np.median([payable(each * planned.pulls_bounds(means, problem), budget) for means in draws]))
         within = f"for {budget:,.10g} of money" if in_money else f"in {budget:,} rounds"
         return [
-            f"A verdict on every arm is out of reach: no policy that keeps delta = {problem.delta:g} decides all "
-            f"{arms:,} arms {within} on average; that takes at least {_number(bound)}. At best the budget pays for the "
+            f"A verdict on every arm is impossible: no policy with delta = {problem.delta:g} decides all "
+            f"{arms:,} arms {within} on average; this needs at least {_number(bound)}. At best, the budget covers the "
             f"{best:,} easiest."
         ]
 

@@ -16,8 +16,8 @@ Floats = NDArray[np.float64]
 def pulls_lower_bound(mean: float, problem: Problem) -> float:
     """Pulls of an arm that every policy needs on average if its verdict on the arm is wrong with probability <= delta.
 
-    E[N_i] >= kl(delta, 1 - delta)/d(mu_i, xi): the rewards must tell the arm from one on the other side of xi.
-    0 from delta = 1/2 on, where a coin decides as well; inf for an arm on the threshold.
+    E[N_i] >= kl(delta, 1 - delta)/d(mu_i, xi): the rewards must distinguish the arm from one on the other side of xi.
+    0 for delta >= 1/2, where a coin toss decides equally well; inf for an arm on the threshold.
 
     >>> round(pulls_lower_bound(0.6, Problem(threshold=0.5, arms=1, delta=0.05)))
     132
@@ -49,7 +49,7 @@ def campaign_lower_bound(means: Floats, problem: Problem) -> float:
 
 
 def decidable(means: Floats, problem: Problem, budget: float) -> int:
-    """Maximum number of arms that the budget pays for: the cheapest ones, each at its lower bound.
+    """Maximum number of arms that the budget covers: the cheapest ones, each at its lower bound.
 
     >>> decidable(np.array([0.9, 0.6, 0.4]), Problem(threshold=0.5, arms=3), budget=150)
     2
@@ -58,5 +58,5 @@ def decidable(means: Floats, problem: Problem, budget: float) -> int:
 
 
 def payable(bounds: Floats, budget: float) -> int:
-    """Maximum number of arms that the budget pays for if each takes its bound, in samples or in money."""
+    """Maximum number of arms that the budget covers if each needs its bound, in samples or in money."""
     return int(np.searchsorted(np.cumsum(np.sort(bounds)), budget, side="right"))

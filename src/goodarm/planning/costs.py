@@ -35,7 +35,7 @@ class Prices:
         return self.equal is not None or bool(self.each)
 
     def of_arms(self, arms: int) -> Floats:
-        """One number per arm, without reference arms; 1 each if only samples are counted."""
+        """The cost of each arm, without reference arms; 1 if only samples are counted."""
         return np.array(self.each[:arms]) if self.each else np.full(arms, self.equal or 1.0)
 
     def of_references(self, arms: int) -> Floats:
@@ -43,7 +43,7 @@ class Prices:
         return np.array(self.each[arms:])
 
     def samples(self, budget: float | None) -> int | None:
-        """Number of samples that a budget pays for; None without a budget, and where the costs differ.
+        """Number of samples that a budget covers; None without a budget, or if the costs differ.
 
         Without costs the budget is in samples.
 
@@ -57,14 +57,14 @@ class Prices:
         return int(exact(_enough(budget, self.equal)) / exact(self.equal))
 
     def money(self, budget: float | None) -> float | None:
-        """The budget where costs differ, checked; None otherwise."""
+        """The checked budget if costs differ; otherwise None."""
         return None if budget is None or not self.each else _enough(budget, min(self.each))
 
 
 def _enough(budget: float, price: float) -> float:
     money = float(checked_number("budget", budget))
     if not math.isfinite(money) or money < price:
-        raise InvalidValue(f"a budget of {budget!r} does not pay for one sample, which costs {price:g}.")
+        raise InvalidValue(f"a budget of {budget!r} does not cover one sample, which costs {price:g}.")
     return money
 
 
@@ -81,7 +81,7 @@ def prices_of(cost: CostsGiven | None, guess: MeansGuess, question: Question) ->
     if not isinstance(cost, Mapping) and cost is not None and np.ndim(cost) == 0:
         price = checked_number("cost", cost)
         if not 0.0 < price < math.inf:
-            raise InvalidValue(f"cost, of a sample, must be a positive number; got {cost!r}.")
+            raise InvalidValue(f"cost, the cost of a sample, must be a positive number; got {cost!r}.")
         return Prices(equal=float(price))
     names = [*(guess.labels or map(str, range(guess.arms))), *question.references]
     if question.references and isinstance(cost, Sequence) and len(cost) == guess.arms:

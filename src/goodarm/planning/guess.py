@@ -52,7 +52,8 @@ class MeansGuess:
     def on_cases(self, threshold: float, count: int) -> Environment:
         """A fixed test set: each arm passes its mean's share of `count` cases, rounded to a whole case.
 
-        An arm draws its cases in random order, so which ones it passes does not matter: here the first ones.
+        An arm draws its cases in random order, so it does not matter which ones it passes; here it passes the first
+        ones.
 
         >>> guess_means(0.8, 3, gap=0.1).on_cases(0.8, 50).draw(np.random.default_rng(0)).tolist()
         [0.9, 0.9, 0.7]
@@ -115,7 +116,7 @@ def guess_means(
 
 def _check_one(*given: object) -> None:
     if sum(each is not None for each in given) > 1:
-        raise InvalidValue("give one of `gap`, `means` and `prior`: each says where the means lie.")
+        raise InvalidValue("give only one of `gap`, `means` and `prior`: each describes the means.")
 
 
 def _checked_arms(arms: int | None) -> int:
@@ -136,12 +137,12 @@ def guess_metrics(
 ) -> MeansGuess:
     """The given guess for each of several metrics, which are independent of each other.
 
-    gap   : half of the arms clear every bar by it, the others fail one bar by it, the bars in turn; one number for all
-            metrics or one per metric. By default a quarter of the way from each bar to 0 or 1
+    gap   : half of the arms clear every bar by this distance, and the others each fail one bar by it, in turn; one
+            number for all metrics or one per metric. By default a quarter of the way from each bar to 0 or 1
     means : a table with the column arm and one column per metric
     prior : a prior of each metric
 
-    Values per metric are a mapping, or text like "correct=0.05, slow=0.02" and "correct=beta:9,1; slow=beta:1,30".
+    Values per metric are a mapping, or text such as "correct=0.05, slow=0.02" or "correct=beta:9,1; slow=beta:1,30".
 
     >>> bars = Bars("correct >= 90%, slow <= 8%")
     >>> guess_metrics(bars, 4, "correct=0.05, slow=0.02", None, None).draw(np.random.default_rng(0)).round(3).tolist()
@@ -157,7 +158,7 @@ def guess_metrics(
 
 
 PerMetric = float | str | Mapping[str, Any]
-"""One value, or one per metric: a mapping, or text like "correct=0.05; slow=0.02"."""
+"""One value, or one per metric: a mapping, or text such as "correct=0.05; slow=0.02"."""
 
 
 def per_metric(name: str, given: PerMetric, bars: Bars) -> list[Any]:
@@ -172,7 +173,7 @@ def per_metric(name: str, given: PerMetric, bars: Bars) -> list[Any]:
         found = {metric.strip(): value.strip() for metric, _, value in parts}
     if not isinstance(found, Mapping):
         written = "; ".join(f"{metric}=beta:2,2" for metric in bars.names)
-        raise InvalidValue(f"several bars need a {name} for each metric, like {written!r}; got {given!r}.")
+        raise InvalidValue(f"several bars need a {name} for each metric, such as {written!r}; got {given!r}.")
     extra = next((metric for metric in found if metric not in bars.names), None)
     if extra is not None:
         raise InvalidValue(str(UnknownName("metric", str(extra), bars.names)))
@@ -200,7 +201,8 @@ def _from_gaps(bars: Bars, arms: int, gap: PerMetric | None) -> MeansGuess:
         if not 0.0 < size <= most:
             raise InvalidValue(
                 f"the gap of {metric.name!r} must be positive and keep its bar ± gap within [0, 1], so at most "
-                f"{most:g} here; got {size:g}. Give each metric its own, like '{metric.name}={most / 4.0:g}'."
+                f"{most:g} here; got {size:g}. Give a separate gap for each metric, such as "
+                f"'{metric.name}={most / 4.0:g}'."
             )
     clear = np.array([m.bar + (size if m.at_least else -size) for m, size in zip(bars.metrics, sizes, strict=True)])
     fail = 2.0 * np.array([metric.bar for metric in bars.metrics]) - clear
@@ -281,7 +283,7 @@ def guess_real_means(threshold: float, arms: int, *, gap: float | None, prior: s
         mean, deviation = np.nan, np.nan
     if family != "normal" or not (np.isfinite(mean) and 0.0 < deviation < np.inf):
         raise InvalidValue(
-            f"can't read the prior {prior!r}. For these rewards write normal:MEAN,SD, as in normal:10,2.5."
+            f"can't read the prior {prior!r}. For these rewards write normal:MEAN,SD, such as normal:10,2.5."
         )
     words = f"means drawn from a normal distribution around {mean:g} with standard deviation {deviation:g}"
     return MeansGuess(arms, lambda rng: rng.normal(mean, deviation, arms), words)

@@ -46,16 +46,16 @@ from goodarm.simulation.specification import specify
 Floats = NDArray[np.float64]
 
 LIMIT = 1e12
-"""Maximum number of samples of a formula; more counts as never."""
+"""Maximum number of samples in the formulas; larger numbers count as never."""
 SHARES = (0.5, 0.8, 0.9)
 """Shares of decided arms for which the formulas give samples."""
 SAMPLED = 1000
-"""Maximum number of arms that a quick plan simulates in one draw of the means; they stand in for the rest."""
+"""Maximum number of arms that a quick plan simulates in one draw of the means; they represent the rest."""
 SUBSTITUTIONS = 60
 ROUNDS_TO_SIMULATE = 2.5e7
 """Maximum rounds per setting with a threshold, unless the budget is larger: about a minute of one core with `value`."""
 FEWEST_RUNS, MOST_RUNS = 10, 60
-"""Minimum number of campaigns: fewer than ten give no 90% quantile."""
+"""Minimum number of campaigns: a 90% quantile needs at least ten."""
 MANY, LIVE_RUNS, FEW_LIVE_RUNS = 50, 20, 10
 """Number of live campaigns per setting, and the number with more than 50 arms."""
 DEAREST = 1e9
@@ -76,12 +76,12 @@ CONTROL_PULLS = np.exp(np.linspace(0.02, 5.0, 60))
 class PlannedQuestion(ABC):
     """A question about arms with assumed means.
 
-    question    : with made-up ids for its reference arms
+    question    : with placeholder ids for its reference arms
     cases       : number of cases of a fixed test set; None if rewards never run out
     control     : the expected mean of the control, if there is one
-    bar         : the mean that an arm must reach; 0 with several bars, the smallest distance from one
-    bar_words   : the same in a sentence
-    about       : fields of a plan that only this kind has
+    bar         : the mean that an arm must reach; with several bars 0, for the smallest distance from a bar
+    bar_words   : the bar as part of a sentence
+    about       : plan fields specific to this kind
     knowing     : further assumption of the lower bounds, in words
     most_arms   : maximum number of simulated arms; None for the common limit of plans
     doubles     : whether an insufficient budget is simulated a second time, doubled
@@ -113,7 +113,7 @@ class PlannedQuestion(ABC):
 
     @property
     def bars(self) -> list[dict[str, Any]]:
-        """The bar of each metric, where there are several bars."""
+        """The bar of each metric if there are several bars."""
         return []
 
     @property
@@ -149,14 +149,14 @@ class PlannedQuestion(ABC):
         """The given guess at the means."""
         for name, value in (("gap", gap), ("prior", prior)):
             if isinstance(value, Mapping):
-                raise InvalidValue(f"a {name} per metric is for several bars; got {value!r}. Give one {name}.")
+                raise InvalidValue(f"a {name} per metric requires several bars; got {value!r}. Give a single {name}.")
         return guess_means(self.bar, arms, gap=gap, means=means, prior=prior)  # type: ignore[arg-type]  # one value
 
     def around(self) -> PerMetric:
         """A prior around the bar, for plans without a guess."""
         return around(self.bar)
 
-    # What players need to know: `goodarm.planning.players.Planned`
+    # Information for players: `goodarm.planning.players.Planned`
 
     def asked(self, problem: Problem) -> Question:
         """The question in this setting."""
@@ -187,8 +187,8 @@ class PlannedQuestion(ABC):
     def median_bound(self, draws: list[Floats], problem: Problem, prices: Floats | None = None) -> float:
         """The lower bound on the rounds of a campaign: its median over draws of the means; 0 on a fixed test set.
 
-        The bound is for unlimited rewards. Drawing each case at most once needs fewer samples, and we know no bound
-        for it.
+        The bound is for unlimited rewards. Drawing each case at most once needs fewer samples, and no bound for it is
+        known.
 
         prices : cost of a pull of each arm; then the bound is in money
         """
@@ -210,10 +210,10 @@ class PlannedQuestion(ABC):
     def policy(
         self, given: str | Policy, guess: MeansGuess, prices: Prices, last_round: int, seed: int, delta: float
     ) -> Policy:
-        """The policy that campaigns are simulated with."""
+        """The policy of the simulated campaigns."""
 
     def settings(self, guess: MeansGuess, problem: Problem) -> list[Setting]:
-        """The given setting, and looser ones: here, twice the delta."""
+        """The given setting and looser ones; by default one with twice the delta."""
         delta = min(2.0 * problem.delta, 0.5 + 0.5 * problem.delta)
         return [("as asked", problem), (f"delta {delta:g}", replace(problem, delta=delta))]
 
@@ -274,7 +274,7 @@ class PlannedThreshold(PlannedQuestion):
             rule = made.identification
             if made.model is not None or not (isinstance(rule, EvidenceRule) and rule.by_totals):
                 raise InvalidValue(
-                    f"a plan with costs per arm needs a rule by totals and no model of the arms; got {made.name}. "
+                    f"a plan with costs per arm needs a rule by totals, without a model of the arms; got {made.name}. "
                     "Use 'value+gap-mixture', or simulate with `goodarm.simulate(..., cost=...)`."
                 )
             return made
@@ -282,7 +282,7 @@ class PlannedThreshold(PlannedQuestion):
         return specify(given, self.environment(guess, self.bar), horizon=horizon, seed=seed, delta=delta).policy
 
     def settings(self, guess: MeansGuess, problem: Problem) -> list[Setting]:
-        """The given setting; twice the delta; a slightly lower and a slightly higher bar with the same means."""
+        """The given setting; twice the delta; and a slightly lower and a slightly higher bar with the same means."""
         xi = problem.threshold
         step = 0.1 * min(xi, 1.0 - xi)
         if guess.gap is not None:
@@ -391,7 +391,7 @@ class PlannedControl(PlannedQuestion):
     def spent(self, draws: list[Floats], problem: Problem, prices: Prices, chance: Generator) -> tuple[Floats, Floats]:
         """An arm of mean mu, n samples and variance v, with N samples of the control (variance w), is decided when
             (mu - control - margin)^2 / (2 (v/n + w/N)) >= E.
-        N is common to all arms. The N with the smallest total cost is used, times `BEYOND` for overhead.
+        N is common to all arms. The formula uses the N with the smallest total cost, times `BEYOND` for overhead.
         """
         found = np.array([self._spent(means, problem, prices) for means in draws])
         return found[:, 0], found[:, 1]
@@ -413,10 +413,10 @@ class PlannedControl(PlannedQuestion):
 class PlannedBars(PlannedQuestion):
     """Means of several metrics, each against its bar. Simulated metrics are independent of each other.
 
-    Lower bounds: a good arm with means mu_j must be told from arms of which one metric lies on the other side of its
-    bar b_j, so one pull tells at most min_j d(mu_j, b_j). A bad arm must be told from arms that clear every bar, which
-    differ in all metrics F that fail: sum over F of d(mu_j, b_j). Then Lemma 1 of Kaufmann, Cappe and Garivier (2016)
-    as for one bar.
+    Lower bounds: a good arm with means mu_j must be distinguished from arms with one metric on the other side of its
+                  bar b_j, so one pull gives information of at most min_j d(mu_j, b_j). A bad arm must be distinguished
+                  from arms that clear every bar and thus differ in all failing metrics F: sum over F of d(mu_j, b_j).
+                  Lemma 1 of Kaufmann, Cappe and Garivier (2016) then applies as for one bar.
     """
 
     question: Bars
@@ -555,9 +555,9 @@ def _sampled(draws: list[Floats], prices: Prices, arms: int, chance: Generator) 
 
 
 def _in_turn(own: Floats, prices: Floats, arms: int, chance: Generator) -> tuple[Floats, Floats]:
-    """Samples and money until shares of the arms are decided, the cheapest first, from what each arm takes.
+    """Samples and money until shares of the arms are decided, the cheapest first, from the samples of each arm.
 
-    own : samples of each simulated arm, shape (draws, arms simulated); they stand in for `arms` arms
+    own : samples of each simulated arm, shape (draws, arms simulated); they represent `arms` arms
     """
     draws, simulated = own.shape
     order = np.argsort(own * prices, axis=1, kind="stable")

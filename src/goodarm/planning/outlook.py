@@ -37,7 +37,7 @@ class Money(NamedTuple):
 class Finds(NamedTuple):
     """One simulated campaign: the rounds in which good arms were found, in order, and the number of good arms.
 
-    `spent` is the money by then.
+    `spent` is the money spent by these rounds.
     """
 
     rounds: Floats
@@ -53,7 +53,7 @@ class Finds(NamedTuple):
         return self._at(share, self.rounds)
 
     def money(self, share: float) -> float:
-        """The money that is spent by then."""
+        """The money spent by the time this share of the good arms is found."""
         return self._at(share, self.spent)
 
     def _at(self, share: float, found: Floats) -> float:
@@ -67,11 +67,11 @@ class Outlook:
 
     lower_bound : rounds that every policy needs on average to decide all arms (median over draws of the means)
     milestones  : samples until half, 80% and 90% of the good arms are found; empty without good arms
-    end         : samples until every arm is decided, in one campaign
-    rounds      : mean of `end` with a confidence interval; None if a campaign did not reach it
+    end         : samples until every arm is decided in one campaign
+    rounds      : mean of `end` with a confidence interval; None if some campaign did not reach it
     decided     : share of the arms with a verdict by the last round, on average
-    found       : share of the good arms that were called good by then; None without good arms
-    found_once  : the same in one campaign
+    found       : share of the good arms that were called good by the last round; None without good arms
+    found_once  : the same share in one campaign
     money       : cost of the samples by the milestones and the end; None if only samples are counted
     decided_at  : per campaign, the rounds of its verdicts in order
     finds       : per campaign, when good arms were found

@@ -41,7 +41,7 @@ class Planned(Protocol):
     """Information about the planned question that a player needs."""
 
     def asked(self, problem: Problem) -> Question:
-        """The question in this setting, with made-up ids for its reference arms."""
+        """The question in this setting, with placeholder ids for its reference arms."""
 
     def level(self, problem: Problem) -> float:
         """The smallest estimate of a good arm in this setting."""
@@ -135,10 +135,10 @@ class SimulatedCampaign(NamedTuple):
 
 
 class LivePlayer(Player):
-    """Campaigns played by the question's live step, in blocks of a sixteenth of the samples before.
+    """Campaigns played by the question's live step, in blocks of a sixteenth of the earlier samples.
 
     All rewards of a block are told together. Costs divide the index of each arm, as in a campaign, and a campaign ends
-    when the money does not pay for the next sample.
+    when the money does not cover the next sample.
     """
 
     def play(self, problem: Problem, limit: Limit) -> tuple[Sequence[Played], int]:

@@ -19,7 +19,7 @@ from goodarm.question import BarsGiven, QuestionGiven
 from goodarm.simulation.specification import CostsGiven
 
 WORK = 20_000
-"""Arms times draws."""
+"""Maximum number of arms times draws."""
 FEWEST, MOST = 19, 200
 
 Floats = NDArray[np.float64]
@@ -29,8 +29,8 @@ Floats = NDArray[np.float64]
 class Spent:
     """Samples of a campaign, or their cost, over draws of the means.
 
-    half, eighty, ninety : until that share of the arms is decided, the easiest first (medians)
-    median, low, high    : until no arm is undecided; half, one in ten and nine in ten of the campaigns end by then
+    half, eighty, ninety : samples until this share of the arms is decided, the easiest first (medians)
+    median, low, high    : samples by which half, one in ten and nine in ten of the campaigns have decided every arm
     """
 
     half: float
@@ -71,16 +71,17 @@ def quick_plan(
     question: QuestionGiven | None = None,
     cost: CostsGiven | None = None,
 ) -> QuickPlan:
-    """How many samples a campaign takes, from its means alone; against a control, those of the control included.
+    """Estimate the samples of a campaign, including those of a control, from the means alone.
 
     For each draw of the means, rewards of each arm are drawn until `gap-mixture` decides (`goodarm.forecast`), and a
-    campaign takes the sum over its arms. `PlannedControl.spent` has a formula against a control. `plan` is slower: it
-    simulates the policy itself.
+    campaign needs the sum over its arms. `PlannedControl.spent` has a formula for comparisons with a control. `plan` is
+    slower, because it simulates the policy itself.
 
-    control, margin : in place of a threshold: the expected mean of the control, and by how much better an arm must be,
-                      a number or a percentage like "2%"; `arms` does not count the control
-    gap, prior : as in `plan`; with neither, means spread around the bar: Beta(1, b) or Beta(b, 1) with the bar as mean;
-                 for Gaussian rewards normal, with the standard deviation of one reward. Their prior is normal:MEAN,SD
+    control, margin : in place of a threshold: the expected mean of the control, and the amount by which an arm must
+                      exceed it, a number or a percentage such as "2%"; `arms` does not count the control
+    gap, prior : as in `plan`; without either, means are spread around the bar: Beta(1, b) or Beta(b, 1) with the bar as
+                 mean; for Gaussian rewards normal, with the standard deviation of one reward. Their prior is
+                 normal:MEAN,SD
     cases      : the number of cases of a fixed test set, with 0/1 results, each drawn at most once per arm
     bars, question, cost : as in `plan`
 
@@ -89,7 +90,7 @@ def quick_plan(
     (651.0, 818.0, 995.0)
     >>> quick_plan(threshold=10.0, arms=10, gap=1.0, rewards=Gaussian(2.0)).median
     586.0
-    >>> quick_plan(threshold=0.8, arms=40, prior="beta:8,2", cases=500).median  # full evaluation takes 20,000
+    >>> quick_plan(threshold=0.8, arms=40, prior="beta:8,2", cases=500).median  # full evaluation needs 20,000
     8660.0
     >>> made = quick_plan(control=0.3, margin=0.02, arms=10, gap=0.1)
     >>> round(made.half), round(made.median)
@@ -125,6 +126,6 @@ def _guess(planned: PlannedQuestion, problem: Problem, gap: PerMetric | None, pr
     if isinstance(rewards, Bounded):
         return planned.guess(arms, gap, None, prior or (planned.around() if gap is None else None))
     if isinstance(rewards, NonNegative):
-        raise InvalidValue(f"no plan can be made for {rewards}: how many samples they take depends on their spread.")
+        raise InvalidValue(f"no plan can be made for {rewards}: the number of samples depends on their spread.")
     given = prior or f"normal:{problem.threshold!r},{rewards.scale!r}"
     return guess_real_means(problem.threshold, arms, gap=gap, prior=given)  # type: ignore[arg-type]  # one value

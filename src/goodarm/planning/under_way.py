@@ -22,7 +22,8 @@ from goodarm.simulation.stop import Stop
 Floats = NDArray[np.float64]
 
 DRAWS, WORK = 60, 30_000
-"""Number of simulated continuations of a campaign, and maximum arms in all of them together (a random sample)."""
+"""Number of simulated continuations of a campaign, and maximum number of arms in all of them together (a random
+sample)."""
 FEWEST_ARMS = 500
 CELLS = 100_000
 """Draws times arms per batch, which bounds memory and the delay of an interruption."""
@@ -33,10 +34,10 @@ class Remaining(NamedTuple):
 
     median, low, high : quantiles 0.5, 0.1, 0.9; `limit` if the verdict lies beyond it
     expected          : mean of min(pulls, limit). Without a limit it would be infinite for every arm, since a mean may
-                        lie arbitrarily near to the threshold
+                        lie arbitrarily close to the threshold
     beyond            : probability that the arm is still undecided after `limit` more pulls
     good              : probability that the arm is good
-    arms              : ids of the arms of a campaign; empty where only totals were given
+    arms              : ids of the arms of a campaign; empty if only totals were given
     """
 
     median: Floats
@@ -78,7 +79,7 @@ def remaining(
     """Estimate the further samples of each arm from its pulls and sum of rewards so far (`goodarm.forecast`).
 
     The spread of the means is learned from all arms, unless a prior is given; each arm's mean mu is drawn from its
-    posterior, and rewards of that mean are drawn until `gap-mixture` decides. Rules with slower evidence, like
+    posterior, and rewards of that mean are drawn until `gap-mixture` decides. Rules with slower evidence, such as
     `hoeffding`, need more.
 
     prior : (A, B) of a Beta prior
@@ -87,7 +88,7 @@ def remaining(
     scale : rewards are in [0, 1] if it is None; otherwise Gaussian of that scale, and the prior a normal one,
             (mean, deviation)
     cases : number of cases N of a fixed test set, each drawn at most once per arm. Then mu is the mean of the set, and
-            an arm never takes more than its N - n cases left
+            an arm never needs more than its N - n cases left
     stop  : a token by which another thread can interrupt the computation
 
     An arm far from the threshold needs no more pulls, an arm near it some hundreds, and an arm at it thousands:
@@ -126,7 +127,7 @@ class ToFinish(NamedTuple):
     """Samples until the undecided arms are decided, all but `near` of them.
 
     look_bad : number of undecided arms that lie below the bar with probability 0.9 or more
-    for_bad  : samples of these arms until all of them are decided, the median
+    for_bad  : median number of samples until all of these arms are decided
     half     : samples of the half of the arms that is expected to need the fewest, the median; inf if it can't be told
     ninety   : the same for nine in ten of them
     """
@@ -154,9 +155,9 @@ def to_finish(
 
     This is the sum over the arms, so it does not depend on the order in which the policy asks for them. It depends on
     the policy's identification rule: a rule by totals is simulated exactly, others by a formula. Arms that may lie on
-    the bar can make the sum endless. A policy that decides the quickest arms first comes to them last, so the arms that
-    take longest can be left out: as few as possible, and less than half. Any other policy may spend most samples on an
-    arm at the bar while the others wait, so their sum says nothing about its next verdicts.
+    the bar can make the sum infinite. A policy that decides the quickest arms first reaches them last, so the slowest
+    arms can be left out: as few as possible, and less than half. Any other policy may spend most samples on an arm at
+    the bar while the others wait, so the sum of the others says nothing about the next verdicts.
 
     levels      : evidence that each arm needs
     quick_first : whether the policy decides the quickest arms first (`SamplingRule.prefers`)
@@ -205,7 +206,7 @@ def _of_the_quickest(own: Floats, longest: NDArray[np.intp], share: float, arms:
 def boundary_of(
     rule: IdentificationRule, values: tuple[float, ...], problem: Problem, levels: Floats, most: float
 ) -> Boundary:
-    """The decision boundary of a rule: its evidence by totals, or a formula for rules and rewards without."""
+    """The decision boundary of a rule: its evidence by totals, or a formula for other rules and rewards."""
     if not (isinstance(rule, EvidenceRule) and rule.by_totals and type(problem.rewards) is not GradedCases):
         return by_formula(problem, levels)
     bar = problem.bar
@@ -213,7 +214,7 @@ def boundary_of(
 
 
 WIDEST = 10.0
-"""Maximum ratio of the ends of a range that leaves out the arms that take longest. A wider range is not shown."""
+"""Maximum ratio of the ends of a range that leaves out the slowest arms. Wider ranges are not shown."""
 FARTHEST = 1e9
 """Horizon of the forecast, in further samples of one arm."""
 

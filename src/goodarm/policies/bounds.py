@@ -2,7 +2,7 @@
 
 Both count standard errors sd0/sqrt(N) of an arm. beta: the policy pulls the arm with the largest mean + beta sd0 U.
 alpha: an arm is called good when its mean reaches threshold + alpha sd0/sqrt(N). Evidence is not a bound of this form;
-its alpha is the value that a verdict would need at present.
+its alpha is the value that a verdict would presently need.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ FARTHEST = 50.0
 
 
 def sampling_bound(policy: Policy, arm: Arm, pool: Pool, bar: Bar) -> float:
-    """beta_t: how many standard errors the sampling rule adds to the arm's mean; NaN for an index of another form.
+    """beta_t: standard errors that the sampling rule adds to the arm's mean; NaN for an index of another form.
 
-    An index that shrinks the mean, like that of `dgai-offline`, has its parameter `beta` for this, and so has a draw by
-    such indices (`dgai-offline-softmax`).
+    For an index that shrinks the mean (`dgai-offline`), or a draw by such indices (`dgai-offline-softmax`), this is the
+    parameter `beta`.
 
     >>> from goodarm.policies import policy
     >>> from goodarm.problem import Problem
@@ -55,7 +55,7 @@ def sampling_bound(policy: Policy, arm: Arm, pool: Pool, bar: Bar) -> float:
 def deciding_bound(policy: Policy, pulls: float, pool: Pool, bar: Bar) -> float:
     """alpha_t: the (mean - threshold) sqrt(N)/sd0 at which an arm is called good after N = `pulls` rewards.
 
-    inf where no mean is large enough yet, NaN for rules whose evidence is no function of the totals.
+    inf if no mean is large enough yet; NaN for rules whose evidence is not a function of the totals.
 
     >>> from goodarm.policies import policy
     >>> from goodarm.problem import Problem
@@ -88,8 +88,8 @@ def deciding_bound(policy: Policy, pulls: float, pool: Pool, bar: Bar) -> float:
 def bounds_now(policy: Policy, arms: Table, pool: Pool, bar: Bar, arm: int | None = None) -> dict[str, float]:
     """Current alpha and beta of the policy, and other learned scalars.
 
-    Both bounds are those of `arm`, or else of the undecided arm with the most pulls; after the last verdict, of the arm
-    with the most. Where the learner has an alpha or a beta of its own, these are shown.
+    Both bounds are those of `arm`, by default of the undecided arm with the most pulls (after the last verdict, of the
+    arm with the most). If the learner has an alpha or beta, those are returned instead.
     """
     undecided = arms[:, VERDICT] == 0.0
     most = int(np.argmax(np.where(undecided | ~undecided.any(), arms[:, PULLS], -1.0)))

@@ -14,7 +14,7 @@ DOUBT = 0.05
 def confidence_of(attempt: int) -> float:
     """Confidence of the k-th attempt: 1 - 0.05/(k (k + 1)), so that all attempts together fail with probability 0.05.
 
-    Three attempts at 95% each, of which one is kept, are not 95%; the sum of 1/(k (k + 1)) is 1.
+    Keeping one of three attempts at 95% each does not give 95%. The sum of 1/(k (k + 1)) over all k is 1.
 
     >>> confidence_of(1), round(confidence_of(3), 6)
     (0.975, 0.995833)
@@ -24,7 +24,7 @@ def confidence_of(attempt: int) -> float:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Result of fresh runs of one problem family, never used for learning: the number with a wrong verdict.
+    """Result of a test on fresh runs of one problem family: the number of runs with a wrong verdict.
 
     fingerprint : fingerprint of the environment, which distinguishes two problems of the same name
     policy      : fingerprint of the policy: its rules' code, parameters, model, criterion and goodarm's version
@@ -61,7 +61,7 @@ class Certificate:
         return self.limit <= self.delta
 
     def covers(self, environment: str, fingerprint: str, problem: Problem, horizon: int) -> str | None:
-        """None if the certificate is for this family; else what differs.
+        """None if the certificate is for this family; otherwise the difference in words.
 
         Horizon and delta must be equal, since the pulls may depend on them.
         """

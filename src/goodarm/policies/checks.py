@@ -52,13 +52,14 @@ def check_policy(
     if criterion is Criterion.FDR and not (isinstance(rule, EvidenceRule) and rule.guarantee is Guarantee.CERTIFIED):
         suits = certified_rule_for(Bounded())
         raise UnsoundPairing(
-            f"the false discovery rate needs certified evidence that can be ranked, and {rule.name} has none. "
-            f"Use an evidence rule, for example '{sampling.name}+{suits}'."
+            f"the false discovery rate needs certified evidence that can be ranked, but {rule.name} has none. Use an "
+            f"evidence rule, for example '{sampling.name}+{suits}'."
         )
     if sampling.learner and rule.learner and rule.learner not in (sampling.learner, sampling.learner.extends):
         raise UnsoundPairing(
-            f"{sampling.name} and {rule.name} learn different things from the pool "
-            f"({sampling.learner.name}, {rule.learner.name}); a policy learns one. Pair either with 'kt' or 'ucb'."
+            f"{sampling.name} and {rule.name} have different learners "
+            f"({sampling.learner.name}, {rule.learner.name}); a policy has only one. Pair either rule with 'kt' or "
+            "'ucb'."
         )
     check_setting(owners_of(sampling, rule), setting)
     check_formulas(sampling, rule, setting)
@@ -71,19 +72,19 @@ def check_rewards(sampling: SamplingRule, rule: IdentificationRule, setting: Set
         families = " and ".join(words for family, words in FAMILY_WORDS.items() if family in rule.families)
         raise UnsoundPairing(
             f"{rule.name} is valid only for {families}, not for {rewards}: "
-            f"its verdicts would carry no guarantee. Use '{sampling.name}+{certified_rule_for(rewards)}'."
+            f"its verdicts would have no guarantee. Use '{sampling.name}+{certified_rule_for(rewards)}'."
         )
     sigma = setting.identification.get("sigma", 0.0) if isinstance(rule, ModelRule) else 0.0
     if 0.0 < sigma < rewards.sigma():
         raise UnsoundPairing(
             f"{rule.name}(sigma={sigma:g}) assumes less noise than {rewards} may have, whose scale is "
-            f"{rewards.sigma():g}: its verdicts would carry no guarantee. Leave sigma out; if you know that the noise "
-            f"is smaller, say so of the rewards: rewards=SubGaussian({sigma:g})."
+            f"{rewards.sigma():g}: its verdicts would have no guarantee. Leave sigma out. If you know that the noise "
+            f"is smaller, declare it: rewards=SubGaussian({sigma:g})."
         )
 
 
 def check_model(sampling: SamplingRule, rule: IdentificationRule, model: Model | None, setting: Setting) -> None:
-    """Refuse a model with which the guarantee would be false, or the sampling rule can't choose."""
+    """Refuse a model with which the guarantee would be false or the sampling rule can't choose."""
     if isinstance(rule, ModelRule):
         _check_certificate(sampling, rule, model)
         _check_constants(rule, setting)
@@ -129,7 +130,7 @@ def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
         got = formula(*arguments)
     except (ArithmeticError, ValueError):
         return  # such numbers may not occur in a campaign
-    except Exception as error:  # whatever a user's function may raise
+    except Exception as error:  # a user's function may raise anything
         raise InvalidValue(
             f"the rule {name!r} can't be used: {call} raises {type(error).__name__}: {error}."
         ) from error
@@ -142,19 +143,19 @@ def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
 def _check_certificate(sampling: SamplingRule, rule: ModelRule, model: Model | None) -> None:
     if model is None:
         raise UnsoundPairing(
-            f"{rule.name} decides by a model of the arms, and the policy has none. "
-            f"Add one, for example '{sampling.name}+{rule.name}@{rule.models[0]}'."
+            f"{rule.name} decides by a model of the arms, but the policy has none. Add one, for example "
+            f"'{sampling.name}+{rule.name}@{rule.models[0]}'."
         )
     if model.name not in rule.models or not model.exact:
         raise UnsoundPairing(
             f"{rule.name} is proved for {' and '.join('@' + name for name in rule.models)}, not for "
-            f"@{model.spelled()}: its verdicts would carry no guarantee. Decide by each arm's own evidence, "
+            f"@{model.spelled()}: its verdicts would have no guarantee. Decide by each arm's own evidence, "
             f"for example '{sampling.name}+kt@{model.name}'."
         )
     # with a blind index, decided arms stay in the design; with other rules, verdicts would change the pulls
     if rule.blind and not (sampling.blind and isinstance(sampling, IndexRule) and model.blind_widths):
         raise UnsoundPairing(
-            f"{rule.name} is proved for pulls that never look at rewards, and {sampling.name} does. "
+            f"{rule.name} is proved only for sampling rules that ignore rewards, unlike {sampling.name}. "
             f"Use 'widest+{rule.name}@{model.name}', or decide by 'self-normalised'."
         )
 
@@ -163,7 +164,7 @@ def _check_constants(rule: ModelRule, setting: Setting) -> None:
     missing = [name for name in rule.defaults if math.isnan(setting.identification[name])]
     if missing:
         raise InvalidValue(
-            f"{rule.name} needs {missing[0]}, a bound that only you can know and that has no safe default. "
+            f"{rule.name} needs {missing[0]}, a bound that only you know and that has no safe default. "
             f"Write it as '{rule.name}({missing[0]}=1)'."
         )
 
@@ -173,13 +174,13 @@ def _check_learner(sampling: SamplingRule, model: Model) -> None:
     if learner is not None and learner.fit_belief is not None and model.name not in learner.models:
         known = " or ".join(f"@{name}" for name in learner.models)
         raise UnsoundPairing(
-            f"{sampling.name} computes its samples from the features of a linear model, and @{model.name} is none. "
-            f"Use {known}, or a rule of mean and width, for example 'ucb@{model.name}'."
+            f"{sampling.name} needs the features of a linear model, which @{model.name} is not. Use {known}, or a rule "
+            f"that uses only mean and width, for example 'ucb@{model.name}'."
         )
 
 
 def _check_unpulled(sampling: SamplingRule, model: Model, setting: Setting) -> None:
-    """With a model some arms are never pulled; an index must have a value there too."""
+    """Check that an index has a value for arms that were never pulled, which exist with a model."""
     if not isinstance(sampling, IndexRule):
         return
     try:
@@ -190,6 +191,6 @@ def _check_unpulled(sampling: SamplingRule, model: Model, setting: Setting) -> N
         value = math.nan
     if math.isnan(value):
         raise UnsoundPairing(
-            f"{sampling.name} divides by the number of pulls, and with @{model.name} an arm may have none. "
-            f"Use a rule of mean and width, for example 'ucb@{model.name}'."
+            f"{sampling.name} divides by the number of pulls, but with @{model.name} an arm may have none. Use a rule "
+            f"that uses only mean and width, for example 'ucb@{model.name}'."
         )

@@ -33,7 +33,7 @@ class SavedPolicy:
     criterion  : the criterion that the policy was made with; None if none was given
     model      : name and every argument of the model of the arms; None without one
     guarantee  : guarantee of its verdicts on the family it was learned on
-    rewards    : the reward family, the only one it may be used with
+    rewards    : the only reward family with which it may be used
     learned_on : environment, reading, threshold, arms, delta, horizon, seed, objective, runs, version
     history    : one entry per step of learning: the parameter and the score
     bounds     : alpha_t and beta_t at some rounds of one run of the learned policy; empty in files of older versions
@@ -52,7 +52,7 @@ class SavedPolicy:
 
 
 def write_policy(path: str | Path, saved: SavedPolicy) -> None:
-    """Write the file whole or not at all."""
+    """Write the file completely or not at all."""
     content = {
         "format": FORMAT,
         "policy": saved.policy,
@@ -77,22 +77,24 @@ def read_policy(path: str | Path) -> SavedPolicy:
     version = content.get("format")
     if not isinstance(version, int) or version < 1:
         raise UnreadablePolicy(
-            f"{path}: not a policy file of goodarm: it names no format. Make one with 'goodarm learn'."
+            f"{path}: not a policy file of goodarm, because it has no format number. Make one with 'goodarm learn'."
         )
     if version > FORMAT:
         raise UnreadablePolicy(
-            f"{path}: written in format {version}, and this goodarm reads up to {FORMAT}. "
-            "Upgrade goodarm, or learn it again."
+            f"{path}: written in format {version}, but this goodarm reads only up to {FORMAT}. Upgrade goodarm, or "
+            "learn the policy again."
         )
     if version < FORMAT:
         raise UnreadablePolicy(
-            f"{path}: written in format {version}, which did not keep all that its guarantee rests on. Learn it again."
+            f"{path}: written in format {version}, which lacks data that its guarantee depends on. Learn the policy "
+            "again."
         )
     claimed = content.pop("sha256", None)
     if claimed != _checksum(content):
         raise UnreadablePolicy(
-            f"{path}: its content does not match its checksum: it was altered after it was learned, and its guarantee "
-            "is void. Learn it again; to choose a parameter yourself, write it in the name, as in 'dgai(beta=1.5)'."
+            f"{path}: its content does not match its checksum: it was altered after it was learned, so its guarantee "
+            "is void. Learn it again. To choose a parameter yourself, write it in the policy's name, as in "
+            "'dgai(beta=1.5)'."
         )
     certificate = content["certificate"]
     return SavedPolicy(
@@ -123,8 +125,8 @@ def check_rules(sampling: SamplingRule, rule: IdentificationRule) -> None:
         if found != own:
             what = "another rule" if found else "no rule"
             raise InvalidValue(
-                f"a file can't keep the {kind} rule {own.name!r}: it keeps names, and {what} is registered under this "
-                f"one. Register yours through the entry points 'goodarm.{kind}'."
+                f"a file can't store the {kind} rule {own.name!r}: it stores names, and {what} is registered under "
+                f"this name. Register your rule through the entry points 'goodarm.{kind}'."
             )
 
 
@@ -138,8 +140,8 @@ def saved_model(model: Model | None) -> dict[str, Any] | None:
         known = None
     if known is not type(model):
         raise InvalidValue(
-            f"a file can't keep the model {type(model).__name__}: it keeps names, and @{model.name} is not it. "
-            "Register yours through the entry points 'goodarm.models'."
+            f"a file can't store the model {type(model).__name__}: it stores names, and @{model.name} is another "
+            "model. Register yours through the entry points 'goodarm.models'."
         )
     return {"name": model.name, "arguments": arguments_as_json(model)}
 
@@ -151,7 +153,7 @@ def read_model(path: str | Path, saved: dict[str, Any] | None) -> Model | None:
     try:
         return model_kind(saved["name"])(**arguments_from_json(saved["arguments"]))
     except (TypeError, AttributeError, KeyError) as error:
-        raise UnreadablePolicy(f"{path}: its model can't be made here ({error}). Learn it again.") from None
+        raise UnreadablePolicy(f"{path}: its model can't be created here ({error}). Learn the policy again.") from None
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -190,7 +192,7 @@ KERNELS = "sklearn.gaussian_process.kernels"
 
 
 def arguments_as_json(model: Model) -> dict[str, Any]:
-    """Every argument that the model was made with, as JSON can hold it.
+    """Every argument of the model as a JSON value.
 
     >>> from goodarm.models.linear import Linear
     >>> arguments_as_json(Linear(ridge=0.123456789, intercept=True))
@@ -202,7 +204,7 @@ def arguments_as_json(model: Model) -> dict[str, Any]:
 
 
 def arguments_from_json(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments as the model takes them."""
+    """The arguments from their JSON values."""
     return {name: _from_json(value) for name, value in arguments.items()}
 
 
@@ -221,8 +223,8 @@ def _as_json(owner: str, value: Any) -> Any:
         parameters = {name: _as_json(owner, each) for name, each in value.get_params(deep=False).items()}
         return {"kernel": type(value).__name__, "parameters": parameters}
     raise InvalidValue(
-        f"{owner} is a {type(value).__module__}.{type(value).__qualname__}, which a policy file can't keep: what would "
-        "be read is another model. Use numbers, arrays and scikit-learn's own kernels, or keep the policy in Python."
+        f"{owner} is a {type(value).__module__}.{type(value).__qualname__}, which a policy file can't store exactly. "
+        "Use numbers, arrays and scikit-learn's own kernels, or keep the policy in Python."
     )
 
 

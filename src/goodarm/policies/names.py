@@ -77,7 +77,7 @@ MODELS = {
     "mixed": "goodarm.models.mixed:Mixed",
     "neural": "goodarm.models.neural:Neural",
 }
-"""Models of the arms; `independent` stands for none of them."""
+"""Models of the arms; `independent` means no model."""
 
 
 OWN = {"goodarm.sampling": SAMPLING, "goodarm.identification": IDENTIFICATION, "goodarm.models": MODELS}
@@ -152,6 +152,6 @@ def named_model(name: str, given: Mapping[str, float] | None = None) -> Model | 
     for parameter in given or {}:
         if parameter not in kind.parameters:
             known = ", ".join(kind.parameters) or "none"
-            raise InvalidValue(f"@{name} has no parameter {parameter!r}; in a policy's name it has: {known}.")
+            raise InvalidValue(f"@{name} has no parameter {parameter!r}; in a policy's name. Its parameters: {known}.")
     values: dict[str, Any] = dict(given or {})
     return kind(**values)

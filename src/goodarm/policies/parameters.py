@@ -1,7 +1,8 @@
 """Assign parameter values to rules. Parameters are given by name, and two rules may use the same name.
 
-A *bare* name, `beta`, is enough where one owner has it, or where all owners that have it share it. In a policy's text
-the place says whose it is: in `ucb(beta=1.5)+mine(beta=0.3)` each rule gets its own. Everywhere else a name that
+A *bare* name, `beta`, is enough if one owner has it, or if all owners that have it share it. In a policy's text, the
+position determines the owner: in `ucb(beta=1.5)+mine(beta=0.3)` each rule gets its own value. Everywhere else a name
+    that
 several owners have is written with its owner: `sampling.beta`, `identification.beta`, `learner.beta`.
 """
 
@@ -29,7 +30,7 @@ def owners_of(sampling: SamplingRule, rule: IdentificationRule) -> Owners:
 
 
 def with_owners(owners: Owners, given: Given, at: str | None = None) -> dict[str, float]:
-    """The same values, each name written with its owner; `at` is the rule in whose parentheses they stand.
+    """The values with each name prefixed by its owner; `at` is the rule whose parentheses contain them.
 
     >>> from goodarm.policies.names import identification_rule, sampling_rule
     >>> owners = owners_of(sampling_rule("value"), identification_rule("learned-bets"))
@@ -65,7 +66,7 @@ def check_setting(owners: Owners, setting: Setting) -> None:
         if wanted != given:
             odd = ", ".join(sorted(wanted ^ given))
             raise InvalidValue(
-                f"the setting of {_pairing(owners)} must have every parameter of the {role} and no other; {odd} "
+                f"the setting of {_pairing(owners)} must have exactly the parameters of the {role}; {odd} "
                 f"{'is missing' if wanted - given else 'is not one'}. Make a policy with goodarm.policy(...)."
             )
     for role, owner in owners.items():
@@ -120,7 +121,7 @@ def _addresses(owners: Owners, name: str, at: str | None) -> list[str]:
     roles = _sharing(owners, role, own) if dot else _roles_of(owners, name, at)
     if not roles:
         known = ", ".join(listed(owners, setting_of(owners, {}))) or "none"
-        raise InvalidValue(f"{_pairing(owners)} has no parameter {name!r}; it has: {known}.")
+        raise InvalidValue(f"{_pairing(owners)} has no parameter {name!r}. Its parameters: {known}.")
     return [f"{role}.{own}" for role in roles]
 
 
@@ -159,9 +160,9 @@ def _check_shared(owners: Owners) -> None:
             for other in _sharing(owners, role, name):
                 if owners[other].defaults[name] != owner.defaults[name]:
                     raise InvalidValue(
-                        f"{owner.name} and {owners[other].name} share the parameter {name}, and its default is "
-                        f"{owner.defaults[name]:g} in the one and {owners[other].defaults[name]:g} in the other. "
-                        "Give both the same default, or take the name out of `shared` of one."
+                        f"{owner.name} and {owners[other].name} share the parameter {name}, but its default is "
+                        f"{owner.defaults[name]:g} in one and {owners[other].defaults[name]:g} in the other. Give both "
+                        "the same default, or remove the name from `shared` of one of them."
                     )
 
 
@@ -173,7 +174,7 @@ def _ambiguous(owners: Owners, holders: list[str], name: str) -> str:
         for role in ("sampling", "identification")
     )
     return (
-        f"{name!r} is a parameter of {who}, and each has its own. Write it after its rule, as in '{places}', "
+        f"{name!r} is a separate parameter of {who}. Write it after its rule, as in '{places}', "
         f"or name its owner: {keywords}."
     )
 

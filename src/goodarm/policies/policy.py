@@ -5,7 +5,7 @@
 "ucb(beta=1.5)+betting"    with parameters
 "thompson"                 a sampling rule alone: decided by the certified rule of the reward family
 "ucb+kt@linear(ridge=0.1)" mean and width of every arm from a model of all arms; verdicts by each arm's own evidence
-"widest+design(norm=1)@linear"  verdicts by the model too, if the rule decides by one
+"widest+design(norm=1)@linear"  verdicts also by the model, if the rule decides by one
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ _TERM = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<arguments>[^()]*)\))?\s*")
 
 @dataclass(frozen=True)
 class Policy:
-    """A pairing with its parameters: it determines which arm is pulled and when a verdict is given.
+    """A pairing with its parameters. It determines the arm to pull and the time of each verdict.
 
-    asked : the criterion given when it was made; None leaves the choice to the caller that runs it
+    asked : the criterion given when it was made; None leaves the choice to the caller
     """
 
     name: str
@@ -96,7 +96,7 @@ class Policy:
         if self.certificate is not None and self.certificate.policy != self.fingerprint:
             warnings.warn(
                 f"{self.name}: its certificate was measured with other rules, parameters, models or criterion, or with "
-                "another version of goodarm or Python. Its verdicts are heuristic; calibrate it as it is.",
+                "another version of goodarm or Python. Its verdicts are heuristic; calibrate the changed policy.",
                 CertificateLost,
                 stacklevel=4,
             )
@@ -109,12 +109,12 @@ class Policy:
 
     @property
     def description(self) -> str:
-        """The same without goodarm's own code and version, to distinguish the policies of two calls."""
+        """The fingerprint without goodarm's own code and version, to distinguish the policies of two calls."""
         return identity(self.sampling, self.identification, self.setting, self.criterion, self.model, ours=False)
 
     @property
     def criterion(self) -> Criterion:
-        """The error that it keeps below delta: by default the probability of any wrong verdict."""
+        """The error kept below delta: by default the probability of any wrong verdict."""
         return self.asked or Criterion.FWER
 
     @property
@@ -160,7 +160,7 @@ class Policy:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """All parameters by the names under which they can be given."""
+        """All parameters by the names that callers use."""
         return listed(owners_of(self.sampling, self.identification), self.setting)
 
     @property
@@ -189,8 +189,8 @@ def policy(
 ) -> Policy:
     """Make a policy from names or rules; `model` is a model of the arms, such as `Linear(features)`, or its name.
 
-    criterion : which error delta bounds, "fwer" or "fdr"; None keeps that of a policy which was made before, and is
-                "fwer" otherwise. A criterion other than the one a policy was made with is refused.
+    criterion : the error that delta bounds, "fwer" or "fdr"; None keeps that of an existing policy, and means "fwer"
+                otherwise. A criterion other than the one a policy was made with is refused.
 
     A parameter that two rules have is written after its rule, as in `"ucb(beta=1.5)+mine(beta=0.3)"`, or with its
     owner, `**{"sampling.beta": 1.5}` (`goodarm.policies.parameters`).
@@ -212,8 +212,8 @@ def policy(
     finished = isinstance(sampling, Policy) or (isinstance(sampling, str) and sampling.endswith(".json"))
     if finished and (identification is not None or model is not None):
         raise InvalidValue(
-            f"{sampling if isinstance(sampling, str) else sampling.name} is a whole policy: it decides, and models "
-            "the arms, as it was made. Give names of rules to pair them differently."
+            f"{sampling if isinstance(sampling, str) else sampling.name} is a whole policy, with its own "
+            "identification rule and model. Pass names of rules to pair them differently."
         )
     if isinstance(sampling, Policy):
         sampling.check(rewards)
@@ -240,13 +240,13 @@ def _adjusted(made: Policy, rewards: Rewards, wanted: Criterion | None, paramete
     """An existing policy with a new criterion and new parameters."""
     if wanted is not None and made.asked not in (None, wanted):
         raise InvalidValue(
-            f"{made.name} was made for the criterion {made.asked}, and {wanted} is asked for: its verdicts would not "
-            f"keep that promise. Make it with criterion={str(wanted)!r}, or ask for none."
+            f"{made.name} was made for the criterion {made.asked}, not {wanted}, so its verdicts would not have this "
+            f"guarantee. Make it with criterion={str(wanted)!r}, or pass no criterion."
         )
     if not parameters and wanted in (None, made.asked):
         return made
     if made.certificate is not None and (parameters or wanted is not made.criterion):
-        raise UnsoundPairing(f"{made.name} was calibrated as it is; make a new policy to change it.")
+        raise UnsoundPairing(f"{made.name} was calibrated with its present settings. Make a new policy to change them.")
     criterion = wanted or made.asked
     if not parameters and criterion is made.criterion:
         return replace(made, asked=criterion)
@@ -258,7 +258,7 @@ REWARD_POLICIES = ("dgai-reward", "ucb1", "thompson", "softucb", "dgai-reward-pr
 
 
 def reward_policy(text: str, *, rewards: Rewards = Bounded()) -> Policy:
-    """A policy for the goal "reward": a name without `+` gives no verdicts and only collects.
+    """A policy for the goal "reward": a name without `+` gives no verdicts and only collects rewards.
 
     >>> reward_policy("thompson").name, str(reward_policy("thompson").guarantee)
     ('thompson+none', 'none')
@@ -269,11 +269,12 @@ def reward_policy(text: str, *, rewards: Rewards = Bounded()) -> Policy:
 
 
 def _from_file(path: str, rewards: Rewards) -> Policy:
-    """Read the policy that `goodarm learn` wrote; valid only for the reward family that it was learned on."""
+    """Read a policy file of `goodarm learn`. It is valid only for the reward family of its training."""
     saved = read_policy(path)
     if saved.rewards != rewards:
         raise UnsoundPairing(
-            f"{path} was learned on {saved.rewards}, and these are {rewards}: its parameters mean nothing there. "
+            f"{path} was learned on {saved.rewards}, but these are {rewards}, for which its parameters have no "
+            "meaning. "
             "Learn a policy on this family with 'goodarm learn'."
         )
     model = read_model(path, saved.model)
@@ -296,7 +297,7 @@ def _pair(
 
 
 def spelled(sampling: SamplingRule, rule: IdentificationRule, given: Mapping[str, float], model: Model | None) -> str:
-    """The shortest name that stands for this pairing."""
+    """The shortest name of this pairing."""
     suffix = f"@{model.spelled()}" if model else ""
     for name, pairing in PAIRINGS.items():
         if pairing == (sampling.name, rule.name) and not given:
@@ -345,7 +346,9 @@ def _read_term(term: str, whole: str) -> tuple[str, dict[str, float]]:
     """Name and parameters of `name(a=1, b=2)`."""
     match = _TERM.fullmatch(term)
     if match is None:
-        raise InvalidValue(f"can't read the policy {whole!r}. Write it like 'hdoc+kt' or 'ucb(beta=1.5)+betting'.")
+        raise InvalidValue(
+            f"can't read the policy {whole!r}. Write a name such as 'hdoc+kt' or 'ucb(beta=1.5)+betting'."
+        )
     given: dict[str, float] = {}
     for argument in filter(None, (part.strip() for part in (match["arguments"] or "").split(","))):
         name, _, value = (piece.strip() for piece in argument.partition("="))
@@ -369,10 +372,10 @@ def identity(
 ) -> str:
     """Hash of the code of rules, learners and model, of all parameters, of the criterion and of goodarm's version.
 
-    The code is Python's byte code of goodarm and of the packages that the rules are from, so that another version of
-    Python counts as other code.
+    The code is Python's byte code of goodarm and of the packages that the rules are from, so another version of Python
+    counts as different code.
 
-    ours : include goodarm's own code and version, not only code of other packages
+    ours : whether to include goodarm's own code and version, or only code of other packages
     """
     written = [*_formulas(sampling), *_formulas(rule), *(_methods(type(model)) if model else ())]
     written = [function for function in written if ours or package_of(function) != "goodarm"]

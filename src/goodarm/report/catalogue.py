@@ -30,7 +30,7 @@ KINDS = {
     "policies": "Named policies",
     "sampling": "Sampling rules: which undecided arm is pulled next?",
     "identification": "Identification rules: when is an arm good, when is it bad?",
-    "models": "Models of the arms: what one reward says of the others",
+    "models": "Models of the arms: how does a reward inform about other arms?",
 }
 SUITS = {"kernel": "bumps", "neural": "bumps"}
 """Example environments of models, if not `linear`."""
@@ -161,7 +161,7 @@ def _numbers(parameters: Any) -> dict[str, float]:
 
 
 def details(entry: Entry) -> str:
-    """Details of an entry: pairing, reward families, parameters and reference, if any."""
+    """Details of an entry: its pairing, reward families, parameters and reference, if any."""
     parameters = ", ".join(f"{name}={value:g}" for name, value in entry["parameters"].items())
     families = " or ".join(entry.get("valid_for", []))
     pieces = (

@@ -1,4 +1,4 @@
-"""Charts of the reproduction: one small chart per dataset, drawn alone for a page or side by side for a file."""
+"""Charts of the reproduction: one small chart per dataset, drawn separately for a page or side by side for a file."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _draw(axes: Axes, chart: Chart) -> dict[str, Any]:
 
 
 def _draw_series(axes: Axes, series: Series, place: float) -> Any:
-    """A line with a few markers, the first of them at `place` of the way to where the second would be."""
+    """A line with a few markers. The first one is at the fraction `place` of the distance between markers."""
     colour, style = STYLE_OF[series.name]
     marker = marker_of(series.name)
     if series.points:
@@ -188,7 +188,7 @@ def _draw_series(axes: Axes, series: Series, place: float) -> Any:
 
 
 def _scale_words(chart: Chart) -> str:
-    """The label of an axis; it says so if the axis is not linear."""
+    """The label of an axis, with a note if the axis is not linear."""
     if chart.y_scale == "symlog":
         return f"\n(log scale beyond ±{tick(chart.smallest, chart.y_share)})"
     return "\n(log scale)" if chart.y_scale == "log" else ""
@@ -217,7 +217,7 @@ def _dress(axes: Axes, chart: Chart) -> None:
 
 
 def symlog_ticks(low: float, high: float, smallest: float) -> list[float]:
-    """0, and powers of ten from `smallest` on to both sides, every other one where there would be many.
+    """0, and powers of ten from `smallest` on to both sides, every other one if there would be many.
 
     >>> symlog_ticks(-0.3, 500.0, 1.0)
     [0.0, 1.0, 10.0, 100.0]

@@ -36,7 +36,7 @@ def draw(results: Comparison, kind: str, over: str, number: str, arm: int | None
     if kind not in KINDS:
         raise UnknownName("kind of plot", kind, KINDS)
     if not results.finished:
-        raise InvalidValue("nothing is finished, so there is nothing to draw.")
+        raise InvalidValue("no run is finished, so there is nothing to draw.")
     if kind == "sweep":
         return _sweep(results, over, number)
     if kind in ("learning", "bound"):
@@ -74,7 +74,8 @@ def _panels(alone: list[Comparison], panel: Callable[[Axes, Comparison], Any]) -
 
     if len(alone) > PANELS:
         raise InvalidValue(
-            f"{len(alone)} environments are too many side by side. Draw a sweep, kind='sweep', or fewer at a time."
+            f"{len(alone)} environments are too many to draw side by side. Draw a sweep (kind='sweep') or fewer "
+            "environments."
         )
     columns = min(2, len(alone))
     rows = math.ceil(len(alone) / columns)

@@ -48,7 +48,7 @@ def look(number: int) -> tuple[str, str]:
 
 
 def marked(number: int, of: int, points: int) -> dict[str, Any]:
-    """Markers of the n-th of several lines with this many points, placed where no other line has them.
+    """Markers of the n-th of several lines with this many points, placed apart from those of other lines.
 
     >>> marked(1, 2, 400)["markevery"], marked(0, 1, 400)
     ((60, 80), {})
@@ -75,7 +75,7 @@ def tick(value: float, share: bool = False) -> str:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Round numbers for a logarithmic axis: powers of ten, or finer steps where there would be few.
+    """Round numbers for a logarithmic axis: powers of ten, or finer steps if there would be few.
 
     >>> log_ticks(900, 2e6), log_ticks(800, 6000), log_ticks(11711, 18000)
     ([1000.0, 10000.0, 100000.0, 1000000.0], [1000.0, 2000.0, 5000.0], [12000.0, 14000.0, 16000.0, 18000.0])
@@ -106,7 +106,7 @@ def log_axis(axis: Axis, low: float, high: float) -> None:
 
 
 def headed(axes: Axes, title: str, words: str = "") -> None:
-    """A heading at the left, and below it, in grey, what is shown; neither changes the size of the plot."""
+    """A heading at the left, with a grey description below it. Neither changes the size of the plot."""
     lines = words.count("\n") + 1 if words else 0
     axes.set_title(title, loc="left", fontsize=12, fontweight="bold", pad=8 + 13 * lines)
     if words:

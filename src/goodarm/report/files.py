@@ -1,4 +1,4 @@
-"""Write a comparison to disk: rows as Parquet, summary as JSON, figures as SVG and PNG. Files are whole or absent."""
+"""Write a comparison to disk: rows as Parquet, summary as JSON, figures. Files are complete or absent."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def prepare_folder(folder: Path) -> None:
     if find_spec("pyarrow") is None or find_spec("matplotlib") is None:
         raise MissingExtra("writing results", "report")
     if folder.exists() and not folder.is_dir():
-        raise UnusableFolder(f"{folder} is a file, not a folder. Give `out` a folder; it is made if it does not exist.")
+        raise UnusableFolder(f"{folder} is a file, not a folder. Give `out` a folder; it is created if missing.")
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".goodarm-probe"
@@ -65,7 +65,7 @@ def refuse_other_results(folder: Path, name: str, about: Mapping[str, Any]) -> N
     try:
         kept = json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return  # nothing there, or nothing readable to lose
+        return  # nothing to lose
     wanted = json.loads(json_text(dict(about)))
     other = next((key for key, value in wanted.items() if not isinstance(kept, dict) or kept.get(key) != value), None)
     if other is None:
@@ -78,7 +78,7 @@ def refuse_other_results(folder: Path, name: str, about: Mapping[str, Any]) -> N
 
 
 def short_text(value: Any) -> str:
-    """A value in a message."""
+    """A value as short text for a message."""
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 EACH = 20
-"""Maximum rows of bad arms, and of undecided arms, in the terminal."""
+"""Maximum number of rows of bad arms, and of undecided arms, in the terminal."""
 WIDE, WIDER, NARROWEST = 100, 132, 14
 """Terminal width in which the whole table fits, also with segments, times or a control; minimum letters of a name."""
 SEGMENT, SPACES = 8, 2
@@ -106,7 +106,7 @@ def _widest(heading: str, texts: Iterable[str]) -> int:
 
 
 def shared(natural: Sequence[int], room: int) -> list[int]:
-    """Widths of columns in this room: those that need less than an equal share have what they need.
+    """Widths of columns in this room: those that need less than an equal share get what they need.
 
     >>> shared([4, 30, 20], 40), shared([4, 8], 40)
     ([4, 18, 18], [4, 8])

@@ -1,4 +1,4 @@
-"""A learned policy in words, as JSON and on disk, and the figure of its parameter and score during learning."""
+"""Output of a learned policy: text, JSON, files, and the figure of its parameter and score during learning."""
 
 from __future__ import annotations
 
@@ -25,11 +25,9 @@ def check_file(path: Path, *inputs: str | Path | None) -> None:
     """Refuse a file that can't be written, or that is one of the inputs, before learning."""
     refuse_replacing(path, [Path(each) for each in inputs if each is not None])
     if path.suffix != ".json":
-        raise InvalidValue(
-            f"`out` must end in .json, since that is how a policy file is recognised; got {str(path)!r}."
-        )
+        raise InvalidValue(f"`out` must end in .json, by which policy files are recognised; got {str(path)!r}.")
     if not path.parent.is_dir():
-        raise InvalidValue(f"the folder of `out` does not exist: {path.parent}. Make it first.")
+        raise InvalidValue(f"the folder of `out` does not exist: {path.parent}. Create it first.")
     if path.is_dir():
         raise InvalidValue(f"{path} is a folder. Give `out` a file.")
     probe = path if path.exists() else path.with_name(f".partial-{path.name}")
@@ -136,7 +134,7 @@ class LearningCurve(NamedTuple):
 
 
 def info(learned: LearnedPolicy, history: Sequence[LearningStep]) -> LearningCurve:
-    """The figure's numbers from what was learned."""
+    """The figure's numbers from a learned policy."""
     name = next(iter(learned.parameters))
     points = [(step.parameter, step.score) for step in history]
     bracket = sum(step.bracket for step in history)
@@ -172,7 +170,7 @@ def draw(learned: LearnedPolicy) -> Figure:
 
 
 def _draw_epochs(left: Axes, right: Axes, epochs: Sequence[Epoch]) -> None:
-    """Left: alpha and beta over the epochs. Right: the score, and how many of the verdicts were wrong."""
+    """Left: alpha and beta over the epochs. Right: the score and the number of wrong verdicts."""
     number = range(1, len(epochs) + 1)
     alphas, betas = [epoch.alpha for epoch in epochs], [epoch.beta for epoch in epochs]
     left.plot(number, alphas, color=COLOURS[1], label="alpha", linewidth=1.5, **marked(0, 2, len(epochs)))

@@ -93,7 +93,7 @@ def _named(shown: Followed) -> str:
 
 
 def draw_bounds(both: Any, shown: list[Followed], where: str) -> list[Any]:
-    """alpha on the left, beta on the right, one line per policy; a bound that a policy does not have is left out."""
+    """alpha on the left, beta on the right, one line per policy. Missing bounds are left out."""
     handles: list[Any] = []
     for axes, name, what in zip(both, ("alpha", "beta"), ("deciding", "sampling"), strict=True):
         for number, each in enumerate(shown):
@@ -127,7 +127,7 @@ def draw_bounds(both: Any, shown: list[Followed], where: str) -> list[Any]:
 
 
 class ArmTrajectory(NamedTuple):
-    """One arm along one run: everything per recorded point, as distances above the threshold."""
+    """One arm along one run: values per recorded point, as distances above the threshold."""
 
     policy: str
     arm: str
@@ -146,7 +146,7 @@ class ArmTrajectory(NamedTuple):
 def arm_trajectory(runs: Runs, arm: int | None = None) -> ArmTrajectory:
     """Play the first run again and record the arm's mean and bounds at rounds that grow geometrically.
 
-    arm : its number; by default, of the arms called good the one that took the most pulls
+    arm : its number; by default, the arm with the most pulls among those called good
     """
     spec, run = runs.spec, runs.runs[0]
     i = _chosen(runs, arm)
@@ -263,7 +263,7 @@ def draw_arm(axes: Axes, shown: ArmTrajectory, where: str) -> tuple[list[Any], l
 
 @dataclass(frozen=True, eq=False)
 class LearnedBounds:
-    """Both figures of one policy's runs; in a notebook it shows itself."""
+    """Both figures of one policy's runs, with a notebook display."""
 
     runs: Runs
     arm: int | None = None

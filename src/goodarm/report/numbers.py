@@ -9,7 +9,7 @@ from typing import Any
 from goodarm.wire import jsonable
 
 NOTHING = "-"
-"""Shown in place of a missing number, for example the mean of no runs."""
+"""Shown for a missing number, such as the mean of no runs."""
 
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 

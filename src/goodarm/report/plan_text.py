@@ -116,9 +116,9 @@ def in_words(plan: CampaignPlan) -> list[str]:
 def table(plan: CampaignPlan) -> Table:
     """One row per setting: the given one and looser ones.
 
-    Columns: samples until half, 80% and 90% of the good arms are found, in the median campaign, or money where costs
-    differ; the share of the good arms found, and of all arms decided, at the end, which is the budget or the default
-    limit; campaigns with any wrong verdict.
+    Columns: samples until half, 80% and 90% of the good arms are found, in the median campaign, or money if costs
+             differ; shares of the good arms found and of all arms decided at the end, which is the budget or the
+             default limit; campaigns with any wrong verdict.
     """
     from rich import box
     from rich.table import Table
@@ -178,7 +178,7 @@ def _reached(milestones: list[tuple[float, float]]) -> str:
 
 
 def _until(milestones: list[tuple[float, float]], plan: CampaignPlan) -> str:
-    """When they are reached, and which of them are not by the last round."""
+    """The samples at which they are reached, and those not reached by the last round."""
     within = [short(at, 3) for _, at in milestones if math.isfinite(at)]
     beyond = [_share_words(share) for share, at in milestones if not math.isfinite(at)]
     if not within:
@@ -187,7 +187,7 @@ def _until(milestones: list[tuple[float, float]], plan: CampaignPlan) -> str:
 
 
 def _beyond(plan: CampaignPlan, unit: str = "") -> str:
-    """Words for what the simulation did not reach."""
+    """Words for a value beyond the simulation."""
     return f"more than {short(plan.last_round, 3)}{unit}" if plan.money is None else "more than the budget"
 
 

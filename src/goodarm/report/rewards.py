@@ -127,7 +127,7 @@ class RewardsOverTime(NamedTuple):
 
 
 def info(results: Comparison) -> RewardsOverTime:
-    """The figure's numbers; the runs were recorded at a few points."""
+    """The figure's numbers, from runs recorded at a few points."""
     spec = results.request.specs[0]
     runs = max(len(each) for each in results.finished)
     of = f"mean of {runs:,} runs; the bands hold the middle 80% of them" if runs > 1 else "one run"

@@ -97,7 +97,7 @@ def _wide_table(summary: Summary) -> Table:
 
 
 def _answers_table(summary: Summary) -> Table:
-    """The table for `stop_after`: when each policy had its answer, and which."""
+    """The table for `stop_after`: the time and kind of each policy's answer."""
     drawn = _empty_table("policy", "guarantee", "rounds", "± 95%", "found", "fewer", "open", "wrong")
     for policy in summary.policies:
         cells, at, answers = _cells(policy, summary.good_arms), policy.stopped_at, policy.answers
@@ -177,7 +177,7 @@ def _cells(policy: PolicySummary, good_arms: float) -> _Cells:
 
 
 def _time(at: Estimate | None, runs: int) -> str:
-    """A mean round, with the number of runs that reached it if not all did."""
+    """A mean round, with the number of runs that reached it unless all did."""
     if at is None or at.runs == 0:
         return NOTHING
     return count(at.mean) if at.runs == runs else f"{count(at.mean)} in {at.runs}"

@@ -64,7 +64,7 @@ def draw(info: VerdictsOverTime) -> Figure:
 
 
 def draw_into(axes: Axes, info: VerdictsOverTime) -> tuple[list[object], list[str]]:
-    """Draw into these axes; returns what the legend needs: handles and labels."""
+    """Draw into these axes; returns handles and labels for the legend."""
     handles: list[object] = []
     labels: list[str] = []
     for number, curve in enumerate(info.curves):

@@ -1,6 +1,6 @@
-"""Beliefs about one arm, and about all arms together: everything that a rule sees.
+"""Beliefs about one arm and about all arms together. Rules see nothing else.
 
-Both are tuples of numbers, so that the same rule runs as Python and as native code. The engine keeps the arms as rows
+Both are tuples of numbers, so the same rule runs as Python and as native code. The engine keeps the arms as rows
 of one float table, 8 floats or one cache line each; `read_arm` and `write_arm` convert between row and tuple. The names
 of the columns are defined only here.
 """
@@ -25,11 +25,11 @@ class Arm(NamedTuple):
     pulls    : N, rewards seen so far
     total    : S, their sum
     mean     : estimate of the arm's mean
-    width    : its uncertainty in units of one reward's standard deviation (1/sqrt(N) for independent arms)
+    width    : the uncertainty of `mean`, in units of one reward's standard deviation (1/sqrt(N) for independent arms)
     for_good : log E+, evidence against "mean <= threshold"
     for_bad  : log E-, evidence against "mean >= threshold"
-    memory   : one number that the identification rule may keep; where it declares several, the arm's own row of them,
-               in which it writes
+    memory   : one number that the identification rule may keep; if it declares several, the arm's row of them, which it
+               changes in place
     verdict  : 1 good, -1 bad, 0 open, `SUSPENDED` while the arm is neither decided nor asked for
     """
 
@@ -48,7 +48,7 @@ PULLS, TOTAL, MEAN, WIDTH, FOR_GOOD, FOR_BAD, MEMORY, VERDICT = range(ARM_FIELDS
 """Columns of the table of arms."""
 
 SUSPENDED = 2.0
-"""Value of `verdict` for an arm without a verdict that is not to be pulled (suspended or retired)."""
+"""Value of `verdict` for an undecided arm that must not be pulled (suspended or retired)."""
 
 
 class Nothing(NamedTuple):
@@ -58,9 +58,9 @@ class Nothing(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """All arms together: the time, and what was learned from every arm so far.
+    """All arms together: the time, and the values learned from every arm so far.
 
-    round   : t, counted from 1, the pull that is being made
+    round   : t, the number of the present pull, counted from 1
     horizon : T, the last round (inf: none)
     learned : the beliefs of the policy's learner, a named tuple that the learner defines
     """
@@ -71,12 +71,12 @@ class Pool(NamedTuple):
 
 
 def at_round(pool: Pool, now: float) -> Pool:
-    """The same pool at another time."""
+    """The pool at another time."""
     return Pool(now, pool.horizon, pool.learned)
 
 
 def having_learned(pool: Pool, learned: Any) -> Pool:
-    """The same pool after learning something new."""
+    """The pool with newly learned beliefs."""
     return Pool(pool.round, pool.horizon, learned)
 
 
@@ -105,14 +105,14 @@ def write_arm(arms: Table, i: int, arm: Arm) -> None:
 
 
 def read_arm_with_row(arms: Table, i: int) -> Arm:
-    """The same for rules that keep several numbers per arm: `memory` is the rest of the arm's row."""
+    """Row `i` for rules that keep several numbers per arm: `memory` is the rest of the arm's row."""
     row = arms[i]
     rest = row[ARM_FIELDS:]
     return Arm(row[PULLS], row[TOTAL], row[MEAN], row[WIDTH], row[FOR_GOOD], row[FOR_BAD], rest, row[VERDICT])
 
 
 def write_arm_beside_row(arms: Table, i: int, arm: Arm) -> None:
-    """The inverse of `read_arm_with_row`: what the rule keeps is in the row already."""
+    """The inverse of `read_arm_with_row`. The rule's numbers are already in the row."""
     arms[i, PULLS] = arm.pulls
     arms[i, TOTAL] = arm.total
     arms[i, MEAN] = arm.mean
@@ -123,10 +123,10 @@ def write_arm_beside_row(arms: Table, i: int, arm: Arm) -> None:
 
 
 def is_open(arms: Table, i: int) -> bool:
-    """May arm `i` be pulled: does it have no verdict yet, and is it not suspended?"""
+    """Whether arm `i` may be pulled: it has no verdict and is not suspended."""
     return bool(arms[i, VERDICT] == 0.0)
 
 
 def may_be_sampled(arms: Table, i: int, bar: Bar) -> bool:
-    """Undecided arms; if a model decides, decided arms too, because a sample of one is informative about the others."""
+    """Whether arm `i` may be sampled: if it is open, or if a model decides, since it then informs about the others."""
     return is_open(arms, i) or bar.modelled > 1.0

@@ -3,8 +3,8 @@
 A rule's formula is a plain function. Its first arguments are beliefs and the bar; every argument after those is a
 parameter of the rule, and its default is the rule's default: `"ucb(beta=1.5)"` sets the argument `beta`.
 
-A parameter belongs to its owner: the sampling rule, the identification rule, or what either learns from all arms. Two
-owners that use the same name have two values, unless both declare the name as `shared`.
+A parameter belongs to its owner: the sampling rule, the identification rule, or the learner of either. Two owners that
+    use the same name have two values, unless both declare the name as `shared`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from goodarm.errors import InvalidValue
 
 Formula = Callable[..., Any]
 Limits = tuple[tuple[str, float, float], ...]
-"""(parameter, low, high): values outside of [low, high] are refused; an end that is infinite is open."""
+"""(parameter, low, high): values outside [low, high] are refused; an infinite end means no limit."""
 
 
 def parameters_of(formula: Formula, skip: int) -> dict[str, float]:
@@ -38,8 +38,8 @@ def parameters_of(formula: Formula, skip: int) -> dict[str, float]:
 def _parameters(formula: Formula, skip: int) -> tuple[tuple[str, float], ...]:
     if not isinstance(getattr(formula, "py_func", formula), FunctionType):
         raise InvalidValue(
-            f"a rule's function must be a plain one, since it is compiled; got {formula!r}. Write it with `def`, "
-            "outside of a class, and give it constants as arguments with a default."
+            f"a rule's function must be a plain one, because it is compiled; got {formula!r}. Write it with `def`, "
+            "outside a class, and pass constants as arguments with a default."
         )
     return tuple(_with_default(formula, each) for each in list(inspect.signature(formula).parameters.values())[skip:])
 
@@ -53,8 +53,8 @@ def _with_default(formula: Formula, argument: inspect.Parameter) -> tuple[str, f
         )
     if argument.kind is inspect.Parameter.KEYWORD_ONLY or not isinstance(default, int | float):
         raise InvalidValue(
-            f"parameter {name!r} of {formula.__qualname__} must be a number that can be given by position; write it "
-            f"as {name}=1.0, without a * before it; its default is {default!r}."
+            f"parameter {name!r} of {formula.__qualname__} must be a number that can be passed by position; its "
+            f"default is {default!r}. Write it as {name}=1.0, without a * before it."
         )
     return name, float(default)
 
@@ -63,13 +63,13 @@ _owners: WeakKeyDictionary[Formula, str] = WeakKeyDictionary()
 
 
 def name_owner(owner: str, *formulas: Formula) -> None:
-    """Remember whose functions these are, for messages about them."""
+    """Record the owner of these functions, for messages about them."""
     for formula in formulas:
         _owners[formula] = owner
 
 
 def owner_of(code: CodeType, reachable: Callable[[list[Any]], list[Any]]) -> str | None:
-    """The rule whose function has this code, or calls one that has; `reachable` lists what a function calls."""
+    """The rule whose function has this code or calls a function with it; `reachable` lists the called functions."""
     found = [(owner, reachable([formula])) for formula, owner in list(_owners.items())]
     own = (owner for owner, functions in found if functions and functions[0].__code__ is code)
     calls = (owner for owner, functions in found if any(each.__code__ is code for each in functions))
@@ -77,7 +77,7 @@ def owner_of(code: CodeType, reachable: Callable[[list[Any]], list[Any]]) -> str
 
 
 def first_line(formula: Formula) -> str:
-    """The first line of a formula's docstring: as shown in lists of rules."""
+    """The first line of a formula's docstring, which lists of rules show."""
     return (inspect.getdoc(formula) or "").partition("\n")[0]
 
 
@@ -96,7 +96,7 @@ class Owner(Protocol):
 
 @dataclass(frozen=True)
 class Learner:
-    """Something learned from all arms together as rewards come in; it updates the `Pool`.
+    """Learns from all arms together as rewards come in, and updates the `Pool`.
 
     start(bar) -> initial beliefs: a named tuple that the learner defines, read by rules as `pool.learned`
     fit(arms, pool, bar) -> Pool: a new belief from the table of arms
@@ -106,11 +106,11 @@ class Learner:
 
     limits : (parameter, low, high), the closed interval of valid values
     shared : parameters whose value is shared with rules that declare the same name as shared
-    native : whether rules that read what was learned are slow in Python (more than about 50 µs); live campaigns then
+    native : whether rules that read the learned values are slow in Python (more than about 50 µs); live campaigns then
              run them compiled
     extends : a learner whose beliefs this one includes, under the same names: rules that read either can be paired
-    fit_belief : fit(belief, arms, pool, bar) in place of `fit` with one of `models`, where the arms' features matter;
-                 it has the parameters of `fit`. A learner that has one can't learn with other models
+    fit_belief : fit(belief, arms, pool, bar) used in place of `fit` with one of `models`, if the arms' features matter;
+                 it has the parameters of `fit`. A learner with this function can't learn with other models
     models     : names of the models whose belief `fit_belief` reads
     """
 
@@ -136,9 +136,9 @@ class Rule:
 
     learner : the learner that the rule reads, if any
     limits  : (parameter, low, high), the closed interval of valid values; for a certified rule, those for which its
-              proof holds, also in floating point. Other values are refused
-    shared  : parameters whose value is shared with the policy's other owners, where these declare the name as shared
-              too; without this, each owner has a separate value, even if several use the name
+              proof holds, including in floating point. Other values are refused
+    shared  : parameters whose value is shared with the policy's other owners, if these also declare the name as shared;
+              otherwise each owner has a separate value, even if several use the name
     """
 
     name: str
@@ -175,7 +175,7 @@ class Setting:
 
 
 def take(values: Mapping[str, float], names: Iterable[str]) -> tuple[float, ...]:
-    """The values of `names` in order: the tuple that a formula is given.
+    """The values of `names` in order, as the tuple of a formula's parameters.
 
     >>> take({"rate": 0.1, "batch": 10.0}, ["batch"])
     (10.0,)
@@ -188,7 +188,7 @@ def values_of(owner: Owner, given: Mapping[str, float]) -> dict[str, float]:
     for name, value in given.items():
         if name not in owner.defaults:
             raise InvalidValue(
-                f"{owner.name} has no parameter {name!r}; it has: {', '.join(owner.defaults) or 'none'}."
+                f"{owner.name} has no parameter {name!r}. Its parameters: {', '.join(owner.defaults) or 'none'}."
             )
         if not math.isfinite(value):
             raise InvalidValue(f"parameter {name} of {owner.name} must be a finite number; got {value}.")
@@ -198,7 +198,7 @@ def values_of(owner: Owner, given: Mapping[str, float]) -> dict[str, float]:
 
 
 def check_limits(owner: Owner, values: Mapping[str, float], why: str = "") -> None:
-    """Refuse values outside of the owner's limits. NaN means "must be given" and is not checked here."""
+    """Refuse values outside the owner's limits. NaN means "must be given" and is not checked here."""
     for name, low, high in owner.limits:
         value = values[name]
         if not (low <= value <= high or math.isnan(value)):

@@ -1,4 +1,4 @@
-"""`compare`: several policies on one environment or many, played on the same rewards."""
+"""`compare`: several policies on one or more environments, played on the same rewards."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DEFAULT_POLICIES = (DEFAULT_POLICY, "hdoc")
 """Default policies of a comparison: the recommended policy and a known baseline."""
 
 LIVE_POLICIES = (LIVE_POLICY, "ucb+gap-mixture")
-"""The same with several bars, costs or a budget."""
+"""Default policies with several bars, costs or a budget."""
 
 POINTS = 60
 """Number of recorded rounds per run for the goal "reward", used by the figure."""
@@ -102,30 +102,33 @@ class ComparisonRequest:
 
     @cached_property
     def specs(self) -> tuple[Specification, ...]:
-        """One specification per environment and policy, every value in it checked."""
+        """One specification per environment and policy, fully checked."""
         if self.goal not in GOALS:
             raise UnknownName("goal", self.goal, GOALS)
         if self.goal == REWARD and self.stop_after is not None:
-            raise InvalidValue("stop_after counts good verdicts, and the goal 'reward' gives none. Leave out one.")
+            raise InvalidValue(
+                "stop_after counts good verdicts, but the goal 'reward' gives none. Leave one of them out."
+            )
         check_workload(self.runs, self.workers, self.backend)
         for policy in self.policies or ():
             check_policy(policy)
         for each in self.settings.values():
             if self.informed and not isinstance(each.rewards, Bounded):
                 raise InvalidValue(
-                    f"the informed limit is worked out for rewards in [0, 1]; those of {each.name} are {each.rewards}. "
+                    f"the informed limit is computed only for rewards in [0, 1]; those of {each.name} are "
+                    f"{each.rewards}. "
                     "Leave informed out."
                 )
         found = tuple(spec for each in self.settings.values() for spec in self._on(each))
         for spec in found:
             if spec.live and self.goal == REWARD:
                 raise InvalidValue(
-                    "the goal 'reward' is the sum of one number per pull; bars, cost and budget are for finding good "
+                    "the goal 'reward' sums one number per pull; bars, cost and budget apply only to finding good "
                     "arms. Leave the goal out."
                 )
             if self.informed and not spec.evidence.own_mean:
                 raise InvalidValue(
-                    f"the informed limit is worked out for one threshold; asked was {spec.question.setting}. Leave "
+                    f"the informed limit is computed only for one threshold; got {spec.question.setting}. Leave "
                     "informed out."
                 )
         return found
@@ -151,7 +154,7 @@ class ComparisonRequest:
         return specs
 
     def _defaults(self, environment: Environment) -> tuple[str, ...]:
-        """Default policies for this question: live steps need evidence by totals, and costs need an index."""
+        """Default policies for this question: live steps need evidence by totals, and costs need an index per arm."""
         own_mean = evidence_for(environment.question, environment.rewards).own_mean
         plain = own_mean and self.cost is None and self.budget is None and not environment.costs
         return DEFAULT_POLICIES if plain else LIVE_POLICIES
@@ -200,14 +203,14 @@ class Comparison(WithTables):
         )
 
     def runs_of(self, policy: str, setting: Any = None) -> Runs:
-        """The runs of a policy on an environment; the environment's name, or swept value, where there are several."""
+        """The runs of a policy on an environment, named by its name or swept value if there are several."""
         known = [(each.policy, where) for each, where in zip(self.finished, self.settings, strict=True)]
         wanted = [(name, where) for name, where in known if name == policy and setting in (None, where)]
         if len(wanted) == 1:
             return self.finished[known.index(wanted[0])]
         if wanted:
             settings = ", ".join(repr(where) for _, where in wanted)
-            raise InvalidValue(f"{policy} was played on several environments. Say which: one of {settings}.")
+            raise InvalidValue(f"{policy} was played on several environments. Name one of {settings}.")
         raise UnknownName(
             "pairing of policy and environment", f"{policy} on {setting}", [f"{p} on {s}" for p, s in known]
         )
@@ -227,7 +230,7 @@ class Comparison(WithTables):
 
     @cached_property
     def table(self) -> ResultTable:
-        """One row per environment and policy; `table.meanings` says what the columns hold."""
+        """One row per environment and policy; `table.meanings` describes the columns."""
         return table_of(self.summaries, [(s, r) for s, r in zip(self.settings, self.finished, strict=True)])
 
     @property
@@ -255,17 +258,18 @@ class Comparison(WithTables):
 
     @property
     def differences(self) -> ResultTable:
-        """Every policy minus the first one, in every number of `PER_RUN`; see `difference`."""
+        """Every policy minus the first one, for every number of `PER_RUN`; see `difference`."""
         names = [name for name in PER_RUN if name not in ("run", "good_arms")]
         tables = [self.difference(name) for name in names]
         return ResultTable({c: np.concatenate([t[c] for t in tables]) for c in PER_DIFFERENCE}, PER_DIFFERENCE)
 
     def difference(self, number: str = "exploit_score", baseline: str | None = None) -> ResultTable:
-        """Every policy minus `baseline` (the first one if not given), run by run: all were played on the same rewards.
+        """Every policy minus `baseline`, by default the first one, run by run on the same rewards.
 
-        d_r = x_r(policy) - x_r(baseline); its mean over the runs that both have, with Student's 95% interval. The
-        rewards are shared, so most of what differs from run to run cancels: the interval is narrower than that of the
-        difference of two independent means. `number` is a column of `Runs.table`.
+        d_r = x_r(policy) - x_r(baseline); the table has its mean over the runs of both, with Student's 95% interval.
+        The
+        rewards are shared, so most of the variation between runs cancels, and the interval is narrower than for two
+        independent means. `number` is a column of `Runs.table`.
 
         >>> found = compare("kano-1", ["value", "hdoc"], runs=20, horizon=5000)
         >>> row = next(found.difference("first_good").rows())
@@ -287,16 +291,16 @@ class Comparison(WithTables):
     def plot(
         self, kind: str = "verdicts", *, over: str = "setting", number: str = "exploit_score", arm: int | None = None
     ) -> Any:
-        """A matplotlib figure; in a notebook it shows itself, elsewhere `figure.savefig("name.png")` writes it.
+        """A matplotlib figure. A notebook displays it; elsewhere `figure.savefig("name.png")` writes it.
 
-        kind   : "verdicts" over time; "score", the exploit score over the horizon; "sweep", a number over what is
-                 swept; "learning", alpha and beta of each policy over the rounds; "bound", an arm of the first policy's
+        kind   : "verdicts" over time; "score", the exploit score over the horizon; "sweep", a number over the swept
+                 value; "learning", alpha and beta of each policy over the rounds; "bound", an arm of the first policy's
                  first run along its trajectory: its bounds against Hoeffding's and other certified ones
         over   : for a sweep, the column of `table` along the axis: "setting", "arms", "threshold", "horizon", ...
         number : for a sweep, the column of `Runs.table` whose mean and interval are drawn
         arm    : for "bound", the arm's number; by default the arm called good with the most pulls
 
-        "learning" and "bound" play some runs again to record what they draw: same seed, same result.
+        "learning" and "bound" play some runs again, with the same seed and result, to record the data that they draw.
         """
         return figures().draw(self, kind, over, number, arm)
 
@@ -321,15 +325,15 @@ def compare(
     budget: float | None = None,
     progress: bool | Progress = False,
 ) -> Comparison:
-    """Play every policy on every environment, all on the same rewards. Ctrl-C ends it and keeps what is finished.
+    """Play every policy on every environment, all on the same rewards. Ctrl-C ends it and keeps the finished runs.
 
-    environments : a name or an environment; a list of them; or a mapping from the value that is swept to each
-    policies     : names or policies; if not given, `value` and `hdoc`, and with bars, costs or a budget
-                   `value+gap-mixture` and `ucb+gap-mixture`
+    environments : a name or an environment; a list of them; or a mapping from the swept value to each environment
+    policies     : names or policies; by default `value` and `hdoc`; with bars, costs or a budget, `value+gap-mixture`
+                   and `ucb+gap-mixture`
     goal         : "good-arms", or "reward": policies named without `+` then give no verdicts
-    informed     : work out the informed limit too (`goodarm.theory.informed_limit`), which takes seconds
+    informed     : also compute the informed limit (`goodarm.theory.informed_limit`), which takes seconds
     progress     : True for a bar in a terminal or notebook, or a function of (what, runs that have just ended)
-    The rest is as for `simulate`.
+    The other arguments are those of `simulate`.
 
     >>> from goodarm import bernoulli
     >>> always = bernoulli([0.0, 1.0], threshold=0.5, horizon=500)  # constant rewards: every run is the same
@@ -362,7 +366,7 @@ def compare(
 
 
 def play(request: ComparisonRequest, progress: bool | Progress = False) -> Comparison:
-    """Play what was asked for; see `compare`."""
+    """Play a requested comparison; see `compare`."""
     specs = request.specs
     labels = [label for label in request.settings for _ in range(len(specs) // len(request.settings))]
     several = len(request.settings) > 1
@@ -394,7 +398,7 @@ def _collected(spec: Specification, request: ComparisonRequest, finished: list[R
 
 
 def _paired(one: Runs, other: Runs, number: str) -> tuple[float, float, float, int]:
-    """Mean difference, its interval and how many runs both have, NaN left out."""
+    """Mean difference, its interval and the number of common runs, without NaN."""
     mine = dict(zip(one.table["run"].tolist(), one.table[number].tolist(), strict=True))
     theirs = dict(zip(other.table["run"].tolist(), other.table[number].tolist(), strict=True))
     values = np.array([float(mine[run]) - float(theirs[run]) for run in mine if run in theirs])
@@ -403,7 +407,7 @@ def _paired(one: Runs, other: Runs, number: str) -> tuple[float, float, float, i
 
 
 def _labelled(found: list[tuple[Any, Environment]]) -> Iterator[tuple[Any, Environment]]:
-    """Names as labels where none were given; one that occurs twice is numbered."""
+    """Names as labels if none were given; repeated names are numbered."""
     names = [each.name for _, each in found]
     for place, (label, each) in enumerate(found):
         twice = names.count(each.name) > 1

@@ -57,7 +57,7 @@ def _collector(reward: Formula) -> Callable[..., float]:
 
 
 def scatter(spec: Specification, runs: tuple[Run, ...]) -> Scatter:
-    """The scatter of the first rewards of every arm that was pulled, of as many runs as give `ENOUGH`.
+    """The scatter of the first rewards of every pulled arm, over enough runs to reach `ENOUGH` rewards.
 
     The number of rewards per arm is fixed beforehand, so the reasons for the pulls do not matter.
     """
@@ -87,9 +87,9 @@ def warn_of_scale(spec: Specification, runs: tuple[Run, ...], stacklevel: int) -
         return
     declared = spec.problem.rewards.scale
     warnings.warn(
-        f"{spec.environment.name}: rewards are declared to have scale {declared:g}, and {found.rewards:,} of them have "
+        f"{spec.environment.name}: rewards are declared to have scale {declared:g}, but {found.rewards:,} of them have "
         f"a standard deviation of {declared * found.deviation:.3g}: verdicts may be wrong more often than delta. "
-        "Declare at least that scale. (Where the declaration is true this warning comes once in "
+        "Declare at least that scale. (If the declaration is true, this warning appears once in "
         f"{1 / FALSE_ALARMS:,.0f} simulations.)",
         ScaleWarning,
         stacklevel=stacklevel,

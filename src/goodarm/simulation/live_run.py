@@ -1,10 +1,10 @@
 """One run by the step of a live campaign: any kind of question, unequal costs, a budget.
 
-Each sample is asked for and its reward told before the next one, as in a campaign with a single worker. With one
+Each reward is told before the next sample is asked for, as in a campaign with a single worker. With one
 threshold and equal costs a run has the same samples, evidence and verdicts as the compiled loop, bit for bit.
 
 The first rounds run as Python, so that short simulations never wait for the compiler. Compiled code plays the rest,
-with the same bits, if it is on the disk or after `SIMULATED_ROUNDS`.
+with the same bits, if it is on the disk, or after `SIMULATED_ROUNDS`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from goodarm.streams import ENVIRONMENT, derived_seed, generator, metric_key
 AHEAD = 32
 """Number of rewards of an arm to draw at a time."""
 LOOK = 1000
-"""Number of rounds played as Python between two checks of the stop token, and of whether compiled code is due."""
+"""Number of rounds played as Python between two checks of the stop token and the compiled code."""
 STRIDE = 100_000
 """Number of rounds played as compiled code between two checks of the stop token."""
 LARGEST = 2**62
@@ -102,7 +102,7 @@ class LiveRun:
             if play is None:
                 self._step_by_step(min(until, self.rounds + LOOK))
                 continue
-            if stop is not None:  # in a worker's process the line would appear once per worker
+            if stop is not None:  # in worker processes, the line would appear once per worker
                 say_if_compiling(self.spec.policy.name, play.loop)
             last = min(until, self.rounds + STRIDE)
             self.goes_on = play(self.sources, self.account, self.wanted, last, self.trace)
@@ -195,7 +195,7 @@ class LiveRun:
         return np.stack([instance.means for instance in self.instances])
 
     def _truth(self) -> NDArray[np.float64]:
-        """The question's estimate of each arm from the true means, which is compared with the bar."""
+        """The question's estimate of each arm from the true means, for comparison with the bar."""
         reward_of = self.spec.environment.reward_of
         true = {
             name: Totals(1, 1, 0, reward_of(tuple(m)))
@@ -207,7 +207,7 @@ class LiveRun:
 def account_of(spec: Specification) -> tuple[Fraction, Account]:
     """The account of a run before its first round, and its unit: the largest in which all amounts are whole numbers.
 
-    Amounts that may exceed the machine's whole numbers are Python's, which compiled code does not know.
+    Amounts that may exceed the machine's integers are Python integers, which compiled code does not support.
     """
     arms = spec.environment.arms
     prices = [exact(cost) for cost in spec.costs or (1.0,) * arms]

@@ -1,4 +1,4 @@
-"""Progress of many runs: a bar for each thing played, or a callback."""
+"""Progress of many runs: a bar for each policy, or a callback."""
 
 from __future__ import annotations
 

@@ -39,13 +39,15 @@ class Run:
     reward: float  # sum of all rewards
     seconds: float
     evidence: NDArray[np.float64] = field(repr=False)  # (K, 2): for good, for bad
-    learned: dict[str, float] = field(repr=False)  # learned numbers, by the learner's names
+    learned: dict[str, float] = field(repr=False)  # learned numbers, under the learner's names
     trajectory: NDArray[np.float64] = field(repr=False)  # (points, 4 + bounds): round, good, bad, reward, `bounds_of`
-    trace: NDArray[np.int64] = field(repr=False)  # (rounds,) the arm of each round, if it was asked for
+    trace: NDArray[np.int64] = field(repr=False)  # (rounds,) the arm of each round, if requested
     misfit: float = math.nan  # lack of fit of a model of the arms, a standard score; nan without one
     shortfalls: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.zeros(0))  # of `models.misfit`
-    spent: float = 0.0  # what all samples cost
-    verdict_spent: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.zeros(0))  # by then; 0 while open
+    spent: float = 0.0  # total cost of the samples
+    verdict_spent: NDArray[np.float64] = field(
+        repr=False, default_factory=lambda: np.zeros(0)
+    )  # cost up to each verdict; 0 while undecided
     metric_means: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.zeros((0, 0)))  # (metrics, K)
     failed: NDArray[np.int64] = field(repr=False, default_factory=lambda: np.zeros(0, dtype=np.int64))  # -1: none
 
@@ -70,7 +72,7 @@ def play(
     instance: Instance | None = None,
     stop: Stop | None = None,
 ) -> Run:
-    """One run. Its result depends on (seed, number) and the policy alone."""
+    """Play one run. Its result depends only on (seed, number) and the policy."""
     if instance is None:
         instance = spec.environment.instance(generator(spec.seed, number, ENVIRONMENT))
     state = assembly.start(float(spec.horizon), NEVER if spec.stop_after is None else spec.stop_after)
@@ -131,8 +133,8 @@ def source_of(spec: Specification, number: int, instance: Instance) -> Drawn:
 
 
 def drawn_from(instance: Instance, key: np.uint64) -> Drawn:
-    """Rewards of an instance, all of them under this key."""
-    # copy to get one signature: numba treats a read-only array as another type and would compile again
+    """The rewards of an instance under this key."""
+    # copied to have one signature: numba treats a read-only array as another type and would compile again
     means, extra, streams = (np.require(array, requirements=["C", "W"]) for array in instance[:3])
     return Drawn(means, extra, streams, key)  # type: ignore[arg-type]  # a union of all three
 

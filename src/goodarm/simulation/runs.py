@@ -63,7 +63,7 @@ class Answers(NamedTuple):
     found : `stop_after` arms were called good
     fewer : every arm is decided, and fewer were called good
     open  : the run reached its horizon before either
-    wrong : a bad arm was called good, or fewer arms were called good although there are enough good ones
+    wrong : a bad arm was called good, or fewer arms were called good although enough are good
     """
 
     found: int
@@ -91,7 +91,7 @@ class Runs(WithTables):
         return len(self.runs)
 
     def __eq__(self, other: object) -> bool:
-        """The same specification, and the same in every run; the time it took may differ."""
+        """Whether specification and results are the same; the duration may differ."""
         if not isinstance(other, Runs):
             return NotImplemented
         return (
@@ -117,7 +117,7 @@ class Runs(WithTables):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee that every verdict of these runs was given under."""
+        """The guarantee of every verdict in these runs."""
         return self.spec.policy.guarantee
 
     @property
@@ -142,14 +142,14 @@ class Runs(WithTables):
 
     @cached_property
     def ceiling(self) -> float:
-        """Mean over runs of T * sum max(mu_i - xi, 0): every good arm known from the start."""
+        """Mean over runs of T * sum max(mu_i - xi, 0), the score if every good arm were known from the start."""
         return self._mean_over_runs(lambda r: exploit_ceiling(r.means, self.spec.question.bar, self.spec.horizon))
 
     @cached_property
     def limit(self) -> float:
         """Mean over runs of the score of an oracle that knows the means and still has to collect the evidence.
 
-        NaN where more than an arm's own mean decides.
+        NaN if verdicts depend on more than an arm's own mean.
         """
         problem = self.spec.problem
         if not self.spec.evidence.own_mean:
@@ -169,7 +169,7 @@ class Runs(WithTables):
 
     @property
     def stopped_at(self) -> Estimate:
-        """tau_stop over the runs that ended by themselves: no arm was left open, or enough good ones were found."""
+        """tau_stop over the runs that ended by themselves: every arm was decided, or enough good ones were found."""
         return estimate(np.array([float(r.rounds) for r in self.runs if r.open_arms == 0 or self._enough(r)]))
 
     def _enough(self, run: Run) -> bool:
@@ -216,7 +216,7 @@ class Runs(WithTables):
         return estimate(np.array([run.spent for run in self.runs]))
 
     def spent_to_find(self, share: float = 0.5) -> NDArray[np.float64]:
-        """Per run, what had been spent when this share of its good arms was called good; inf if that never happened.
+        """Per run, the money spent by the time this share of its good arms was called good; inf if that never happened.
 
         >>> from goodarm import bernoulli, simulate
         >>> two = bernoulli([1.0, 1.0], 0.5)
@@ -250,7 +250,7 @@ class Runs(WithTables):
 
     @cached_property
     def wrong_runs(self) -> int:
-        """Runs with at least one wrong verdict: certified rules keep their share below delta."""
+        """Number of runs with at least one wrong verdict. Certified rules keep their share below delta."""
         return sum(each.wrong > 0 for each in self.scores)
 
     @property
@@ -275,11 +275,12 @@ class Runs(WithTables):
         """Warn if a model does not fit, or if rewards scatter more than declared."""
         warn_of_scale(self.spec, self.runs, stacklevel=4)
         if self.misfit > ALARM:
-            where = f"in {self.misfitting} of {len(self)} runs" if self.misfitting else "in all runs taken together"
+            where = f"in {self.misfitting} of {len(self)} runs" if self.misfitting else "in all runs together"
             advice = (
-                "its verdicts carry no guarantee here. Decide by each arm's own evidence, as by '+kt', and use @mixed."
+                "its verdicts have no guarantee here. Decide by each arm's own evidence, for example with '+kt', and "
+                "use @mixed."
                 if self.spec.policy.decided_by is Basis.MODEL
-                else "verdicts rest on own evidence and stand, but it guides the pulls badly. Use @mixed."
+                else "verdicts use own evidence and remain valid, but the model guides the pulls badly. Use @mixed."
             )
             warnings.warn(
                 f"{self.policy}: the model does not fit the arms that were pulled {where} "
@@ -295,12 +296,12 @@ class Runs(WithTables):
 
     @property
     def regret(self) -> Estimate:
-        """Rounds * largest mean - sum of the means of the pulled arms: the loss from choosing them, without noise."""
+        """Rounds * largest mean - sum of the means of the pulled arms: the loss from the choices, without noise."""
         return estimate(np.array([regret(r.means, r.pulls) for r in self.runs]))
 
     @property
     def rounds_per_second(self) -> float:
-        """Rounds per second of one thread: the median over the runs, which leaves the first one's compilation out."""
+        """Rounds per second of one thread: the median over the runs, to exclude compilation in the first one."""
         return float(np.median([r.rounds / max(r.seconds, 1e-9) for r in self.runs]))
 
     @cached_property
@@ -325,15 +326,14 @@ class Runs(WithTables):
 
     @property
     def verdicts(self) -> ResultTable:
-        """One row per arm and run; the columns are `PER_ARM`. `columns` gives the same in blocks."""
+        """One row per arm and run; the columns are `PER_ARM`. `columns` gives the same data in blocks."""
         (block,) = self.columns(max(1, len(self.runs) * self.spec.environment.arms))
         size = len(block["arm"])
         return ResultTable({name: _column(value, size) for name, value in block.items()}, PER_ARM | self.metric_columns)
 
     @property
     def trajectories(self) -> ResultTable:
-        """One row per run and recorded point: `PER_POINT`, alpha, beta, then what else is learned. Empty without
-        `trajectory=`.
+        """One row per run and recorded point (with `trajectory=`): `PER_POINT`, alpha, beta, other learned numbers.
 
         >>> from goodarm import simulate
         >>> simulate("hdoc", "kano-1", horizon=200, trajectory=2, seed=1).trajectories["round"].tolist()
@@ -384,7 +384,7 @@ class Runs(WithTables):
         """
         arms = self.spec.environment.arms
         labels = np.array(self.spec.environment.labels) if self.spec.environment.labels else None
-        names = np.array([Verdict(v).name.lower() for v in (0, 1, -1)])  # indexed by the verdict; -1 is the last
+        names = np.array([Verdict(v).name.lower() for v in (0, 1, -1)])  # indexed by the verdict; index -1 is the last
         step = max(1, rows // arms)
         for first in range(0, len(self.runs), step):
             runs = self.runs[first : first + step]
@@ -408,7 +408,7 @@ class Runs(WithTables):
 
     @property
     def metric_columns(self) -> dict[str, str]:
-        """Further columns of `verdicts` where rewards have several metrics, with their meanings."""
+        """Further columns of `verdicts` if rewards have several metrics, with their meanings."""
         names = self.spec.question.names
         failed = {"failed": "metric that a bad verdict names; empty without one"} if names else {}
         return failed | {f"mean of {name}": f"true mean of {name}" for name in names}
@@ -430,7 +430,7 @@ def _column(value: Any, size: int) -> NDArray[Any]:
 
 
 def figures() -> Any:
-    """The report module, imported by name when a figure is drawn."""
+    """The report module, imported when a figure is drawn."""
     return import_module("goodarm.report.comparison_figures")
 
 

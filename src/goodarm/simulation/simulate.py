@@ -53,12 +53,13 @@ def simulate(
 
     The result depends only on the seed, not on the number of workers, the backend, or the other policies compared.
 
-    horizon    : last round; the environment's own if not given
-    criterion  : which error delta bounds, "fwer" or "fdr"; None is the policy's own, "fwer" if it names none
+    horizon    : last round; the environment's by default
+    criterion  : the error that delta bounds, "fwer" or "fdr"; None means the policy's, which is "fwer" by default
     trajectory : number of evenly spread points to record of each run
     trace      : record the arm of every round
     scan       : scan all arms in every round instead of using a tree; same arms, much slower
-    stop_after : end a run after this many good verdicts; 1 asks for one good arm, or none (`Runs.answers`)
+    stop_after : end a run after this many good verdicts; 1 finds one good arm or shows that there is none
+                 (`Runs.answers`)
     bars       : several bars, for an environment whose rewards have several metrics (`several_metrics`)
     cost       : cost of a sample: for all arms, {arm: cost}, or one number per arm; sampling divides indices by
                  costs, as a campaign does
@@ -66,7 +67,7 @@ def simulate(
     progress   : called with the number of runs that have just ended
 
     With several bars, costs or a budget, runs are played by the step of a live campaign. Its first 100,000 rounds run
-    as Python, and the rest as compiled code; later calls find that code on the disk.
+    as Python, and the rest as compiled code; later calls load that code from the disk.
 
     >>> result = simulate("hdoc", "kano-1", runs=20, seed=1)
     >>> result.wrong_runs, round(result.output_at[0].mean)
@@ -125,8 +126,8 @@ def check_workload(runs: int, workers: int, backend: str) -> None:
         raise InvalidValue(f"runs must be at least 1; got {runs}.")
     if runs > MOST_RUNS:
         raise InvalidValue(
-            f"runs must be at most {MOST_RUNS:,}, since all are kept in memory; got {runs:,}. A mean's interval is "
-            "narrow long before: use fewer, or several calls with different seeds."
+            f"runs must be at most {MOST_RUNS:,}, since all are kept in memory; got {runs:,}. Far fewer give narrow "
+            "intervals. Use fewer, or several calls with different seeds."
         )
     if workers < 1:
         raise InvalidValue(f"workers must be at least 1; got {workers}.")
@@ -147,10 +148,7 @@ def play_in_parallel(
     backend: str = "threading",
     stop: Stop | None = None,
 ) -> Generator[list[Run], None, None]:
-    """Finished batches of runs, in order from run number `first`. Ctrl-C ends it and abandons running batches.
-
-    So does `stop`, once it is set.
-    """
+    """Finished batches of runs, in order from run `first`. Ctrl-C and `stop` end it and abandon running batches."""
     check_workload(runs, workers, backend)
     size = 1 if spec.live else max(1, min(ROUNDS_PER_TASK // spec.horizon, -(-runs // max(workers, 1))))
     last = first + runs
@@ -170,7 +168,7 @@ def play_in_parallel(
         stop.set()
         raise KeyboardInterrupt from None
     except GeneratorExit:
-        if own:  # the consumer has left: tell running workers to stop
+        if own:  # the consumer has stopped reading: stop running workers
             stop.set()
         raise
 
@@ -187,7 +185,7 @@ def _spread(spec: Specification, batches: list[range], workers: int, backend: st
         assembly_of(spec)  # compile here first: two threads must not register the same functions at once
     # only joblib's own backends can return results one by one
     return_as = "generator" if backend in ("threading", "loky") else "list"
-    # joblib knows the clusters' backends only where they are configured, not as an argument of Parallel
+    # joblib accepts the clusters' backends only by configuration, not as an argument of Parallel
     with _backend(backend, workers), parallel_config(backend=backend, n_jobs=workers):
         parallel = Parallel(return_as=return_as, batch_size=1)
         # a token reaches only threads of this process; other processes receive Ctrl-C themselves
@@ -201,7 +199,7 @@ def _backend(name: str, workers: int) -> AbstractContextManager[Any]:
 
 
 def _check_main_guard() -> None:
-    """Refuse a script without a main guard: Dask's processes import it and would start processes again."""
+    """Refuse a script without a main guard: Dask's processes import the script and would start processes again."""
     main = sys.modules.get("__main__")
     script = getattr(main, "__file__", None)
     if script is None or getattr(main, "__spec__", None) is not None or not script.endswith(".py"):
@@ -212,8 +210,8 @@ def _check_main_guard() -> None:
         return
     if "__name__" not in source:
         raise InvalidValue(
-            f"{script} starts Dask's processes, and each of them imports {Path(script).name} again. Put what it does "
-            'below the line: if __name__ == "__main__":'
+            f"{script} starts Dask's processes, and each of them imports {Path(script).name} again. Put its "
+            'actions below the line: if __name__ == "__main__":'
         )
 
 

@@ -52,7 +52,7 @@ class Specification:
 
     @property
     def evidence(self) -> Evidence[Any]:
-        """The evidence that answers it."""
+        """The evidence that answers the question."""
         return evidence_for(self.question, self.problem.rewards)
 
     @property
@@ -67,8 +67,8 @@ class Specification:
         """Refuse what the compiled loop does not support."""
         if self.live:
             raise InvalidValue(
-                f"{self.environment.name}: this works with one threshold, without costs and without a budget; asked "
-                f"was {self.question.setting}."
+                f"{self.environment.name}: this requires one threshold, without costs or a budget; got "
+                f"{self.question.setting}."
             )
 
 
@@ -125,7 +125,7 @@ def specify(
 
 
 def costs_of(environment: Environment, cost: CostsGiven | None) -> tuple[float, ...]:
-    """What a sample of each arm costs; the environment's own costs where none are given, empty if it has none.
+    """Cost of a sample of each arm: the given costs or those of the environment; empty if there are none.
 
     >>> from goodarm.environments import bernoulli
     >>> costs_of(bernoulli([0.4, 0.6], 0.5), {1: 20})
@@ -138,7 +138,7 @@ def costs_of(environment: Environment, cost: CostsGiven | None) -> tuple[float, 
 
 
 def costs_by_name(names: Sequence[str], own: Sequence[float], cost: CostsGiven | None) -> tuple[float, ...]:
-    """The cost of each of the arms of these names, checked; an arm that is not given has its own.
+    """Check and return the cost of each arm, by these names; arms without a given cost keep their own.
 
     >>> costs_by_name(["a", "b"], (1.0, 1.0), {"b": 3})
     (1.0, 3.0)
@@ -158,7 +158,7 @@ def costs_by_name(names: Sequence[str], own: Sequence[float], cost: CostsGiven |
 
 
 def check_policy(policy: object) -> None:
-    """Refuse an environment in place of a policy, when arguments were given in the wrong order."""
+    """Refuse an environment in place of a policy, a sign of arguments in the wrong order."""
     if isinstance(policy, Environment):
         raise InvalidValue(
             f"the policy must be a name like 'hdoc+kt', or a Policy; got the environment {policy.name!r}. "
@@ -169,7 +169,7 @@ def check_policy(policy: object) -> None:
 def _checked_horizon(horizon: int | None, environment: Environment, least: int) -> int:
     chosen = environment.horizon if horizon is None else horizon
     if chosen > LONGEST:
-        raise InvalidValue(f"horizon must be at most {LONGEST}, where rounds stop being exact; got {chosen}.")
+        raise InvalidValue(f"horizon must be at most {LONGEST}, because larger rounds are not exact; got {chosen}.")
     if chosen < least:
         why = f"the number of arms, {least}, since each arm is pulled once first" if least > 1 else "1"
         raise InvalidValue(f"horizon must be at least {why}; got {chosen}.")

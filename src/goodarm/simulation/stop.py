@@ -16,19 +16,19 @@ class Stop(threading.Event):
     """A stop token. Runs check it regularly and stop once it is set."""
 
     def check(self) -> None:
-        """Raise `Stopped` if the token is set."""
+        """Raise `Interrupted` if the token is set."""
         if self.is_set():
             raise Interrupted
 
 
 @contextmanager
 def listening(stop: Stop) -> Iterator[None]:
-    """Let the first Ctrl-C set `stop` instead of raising at once; the second raises as usual.
+    """Let the first Ctrl-C set `stop` instead of raising; the second one raises as usual.
 
     A KeyboardInterrupt raised while numba unpacks the arguments of a call crashes the process, and one raised while
     LLVM calls back into Python is lost. A token works in both cases. If the token is set when the block ends,
     KeyboardInterrupt is raised here. Signals reach only the main thread, so this does nothing in other threads. A
-    handler installed by the caller stays in place.
+    handler installed by the caller is kept.
     """
     mine = threading.current_thread() is threading.main_thread()
     if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -38,15 +38,15 @@ class PolicySummary(NamedTuple):
     false_bad: int
     rounds_per_second: float
     answers: Answers | None = None  # with `stop_after`
-    spent: Estimate | None = None  # where samples have a cost, or runs a budget
-    half_found: float = math.nan  # the same: median over runs of what was spent when half of the good arms were found
+    spent: Estimate | None = None  # if samples have costs or runs a budget
+    half_found: float = math.nan  # likewise: median over runs of the money spent until half of the good arms were found
 
 
 class Summary(NamedTuple):
-    """A whole comparison; `criterion` names each that its policies play under.
+    """A whole comparison; `criterion` lists the criteria of its policies.
 
-    `ceiling`, `limit` and `good_arms` are means over the runs of the policy that has most; `informed_limit` is that of
-    the means of the first run, NaN unless it was asked for.
+    `ceiling`, `limit` and `good_arms` are means over the runs of the policy with the most runs; `informed_limit` is
+    that of the first run's means, NaN unless requested.
     """
 
     environment: str
@@ -69,7 +69,7 @@ class Summary(NamedTuple):
     stop_after: int | None = None
     question: dict[str, Any] = {}  # noqa: RUF012  never written to
     setting: str = ""  # the question in words
-    money: dict[str, Any] | None = None  # costs and budget; None where there are none
+    money: dict[str, Any] | None = None  # costs and budget; None without either
 
 
 class _Bounds(NamedTuple):
@@ -110,7 +110,7 @@ def summarise(results: Comparison) -> Summary:
 
 
 def money_of(spec: Specification) -> dict[str, Any] | None:
-    """The costs and the budget of a simulation; None where it has neither."""
+    """The costs and the budget of a simulation; None without either."""
     if not spec.costs and spec.budget is None:
         return None
     costs = spec.costs or (1.0,)
@@ -158,7 +158,7 @@ def _row(setting: Any, whole: Summary, line: PolicySummary, runs: Runs) -> dict[
 
 
 def about(request: ComparisonRequest) -> dict[str, Any]:
-    """The part of a comparison's JSON that identifies it, known before it is played; for one environment."""
+    """The part of a comparison's JSON that identifies it before it is played, for one environment."""
     spec = request.specs[0]
     return {
         "environment": spec.environment.name,
@@ -233,14 +233,14 @@ def _policy_as_json(policy: PolicySummary) -> dict[str, Any]:
 
 
 def _bounds(finished: tuple[Runs, ...], informed: bool) -> dict[int, _Bounds]:
-    """Ceiling and limits by number of runs, computed once: run r has the same means under every policy."""
+    """Ceiling and limits by number of runs, computed once, because run r has the same means under every policy."""
     by_length = {len(runs): runs for runs in finished}
     known = _informed(finished[0]) if informed and finished else math.nan
     return {length: _Bounds(runs.ceiling, runs.limit, known) for length, runs in by_length.items()}
 
 
 def _informed(runs: Runs) -> float:
-    """The informed limit of the first run's means: where they are drawn anew in each run, of one draw."""
+    """The informed limit of the first run's means, a single draw if each run draws new means."""
     problem = runs.spec.problem
     return informed_limit(runs.runs[0].means, problem.threshold, problem.delta, runs.spec.horizon)
 

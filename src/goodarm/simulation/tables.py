@@ -24,9 +24,9 @@ PER_RUN = {
     "false_good": "bad arms called good",
     "false_bad": "good arms called bad",
     "decided": "arms with a verdict",
-    "first_good": "round of the first good verdict; NaN where there is none",
+    "first_good": "round of the first good verdict; NaN if there is none",
     "rounds": "rounds played: until every arm was decided, or the horizon",
-    "spent": "what all samples cost together; the rounds where each costs 1",
+    "spent": "total cost of the samples; the number of rounds if each costs 1",
     "reward": "sum of all rewards",
     "regret": "rounds * largest mean - sum of the means of the pulled arms",
 }
@@ -36,16 +36,16 @@ PER_ARM = {
     "environment": "name of the environment",
     "policy": "name of the policy",
     "guarantee": "guarantee of the verdicts",
-    "criterion": "which error delta bounds: fwer or fdr",
+    "criterion": "the error that delta bounds: fwer or fdr",
     "decided_by": "data behind the verdicts",
     "seed": "the seed of all runs",
     "run": "number of the run, from 0",
     "arm": "number of the arm, from 0",
-    "label": "name of the arm; None where arms have no names",
+    "label": "name of the arm; None if arms have no names",
     "mean": "true mean",
     "verdict": "good, bad or open (undecided)",
     "verdict_round": "round of the verdict; empty while undecided",
-    "pulls": "rewards taken from the arm",
+    "pulls": "number of pulls of the arm",
 }
 """The columns of `Runs.verdicts`."""
 
@@ -56,29 +56,29 @@ PER_POINT = {
     "bad": "arms called bad so far",
     "reward": "sum of the rewards so far",
 }
-"""The columns of `Runs.trajectories`; after them comes what the policy has learned by then."""
+"""The columns of `Runs.trajectories`; the learned numbers follow."""
 
 LEARNED = {
     "prior_mean": "learned mean of the arms' means",
     "prior_strength": "weight of the learned prior, in pulls",
     "prior_variance": "learned variance of the arms' means",
     "alpha": "bound for deciding: standard errors above the threshold at which an arm is called good",
-    "beta": "bound for sampling: standard errors that are added to an arm's mean",
+    "beta": "bound for sampling: number of standard errors added to an arm's mean",
     "gradient": "last gradient of log beta",
-    "refit": "round from which on the spread of the means is learned anew",
+    "refit": "round after which the spread of the means is learned again",
     "stepped": "round of the last step of beta",
     "average": "mean of the clipped gradients so far",
     "boldness": "factor by which sampling widens the posterior",
-    "left": "rounds that were left when the spread of the means was last learned",
+    "left": "number of rounds left when the spread of the means was last learned",
     "cut": "step of the ladder from which on arms can be certified in time",
-    "scale": "stake per probability of being such an arm, in units of 1/K; 0 where all get the same",
+    "scale": "stake per probability of being such an arm, in units of 1/K; 0 if all get the same",
     "level": "the level that a contender has to beat",
-    "share": "pulls that a contender can have",
+    "share": "pulls available to each contender",
 }
 """Meanings of the names of learned numbers."""
 
 
-SETTING = "the environment's name, or the swept value that it stands for"
+SETTING = "the environment's name or swept value"
 
 PER_POLICY_RUN = {"setting": SETTING, "policy": "name of the policy", **PER_RUN}
 """The columns of `Comparison.runs`."""
@@ -88,18 +88,18 @@ PER_POLICY = {
     "environment": "name of the environment",
     "policy": "name of the policy",
     "guarantee": "guarantee of its verdicts",
-    "criterion": "which error delta bounds: fwer or fdr",
+    "criterion": "the error that delta bounds: fwer or fdr",
     "arms": "number of arms",
-    "good_arms": "of them good, mean over runs",
-    "threshold": "the bar; 0 with several bars: a mean is then the smallest distance from one",
+    "good_arms": "number of good arms, mean over runs",
+    "threshold": "the bar; 0 with several bars, where a mean is the smallest distance from a bar",
     "horizon": "the last round",
-    "delta": "probability of error that is allowed",
+    "delta": "allowed probability of error",
     "runs": "finished runs",
     "exploit_score": "mean over runs of the exploit score",
     "exploit_score_low": "lower end of its 95% interval",
-    "exploit_score_high": "upper end of its 95% interval",
-    "share_of_ceiling": "exploit score as a share of what knowing every good arm from the start would give",
-    "share_of_limit": "exploit score as a share of an oracle that still collects the evidence",
+    "exploit_score_high": "upper end of that intervals 95% interval",
+    "share_of_ceiling": "exploit score as a share of the score if every good arm were known from the start",
+    "share_of_limit": "exploit score as a share of the score of an oracle that still collects the evidence",
     "share_of_informed_limit": "exploit score as a share of the informed limit; NaN unless requested",
     "found": "good arms called good, per run",
     "first_good": "mean round of the first good verdict, over the runs that gave one",
@@ -117,21 +117,21 @@ PER_POLICY = {
 PER_DIFFERENCE = {
     "setting": SETTING,
     "policy": "name of the policy",
-    "baseline": "the policy that it is compared with, on the same rewards",
-    "number": "which number of a run: a column of Runs.table",
+    "baseline": "the policy to compare with, on the same rewards",
+    "number": "the compared number of a run: a column of Runs.table",
     "difference": "mean over runs of the policy's number minus the baseline's",
     "low": "lower end of its 95% interval, by Student's t of the paired differences",
-    "high": "upper end of it",
-    "runs": "runs that both have",
+    "high": "upper end of that interval",
+    "runs": "number of runs of both",
 }
 """The columns of `Comparison.differences`."""
 
 
 class ResultTable(Mapping[str, NDArray[Any]]):
-    """Columns of the same length by name. `meanings` says what each column holds; `len` counts the columns.
+    """Columns of the same length by name. `meanings` describes each column; `len` counts the columns.
 
-    A column is a numpy array; where a cell can be empty it is a masked one. It can be used like a mapping from names to
-    arrays: `pandas.DataFrame(table)` works.
+    A column is a numpy array, masked if cells can be empty. The table is a mapping from names to arrays, so
+    `pandas.DataFrame(table)` works.
 
     >>> table = ResultTable({"run": np.arange(2), "found": np.array([3, 5])}, {"found": "good arms called good"})
     >>> table["found"].sum(), table.height, table.columns, list(table.rows())[1]
@@ -179,11 +179,11 @@ class ResultTable(Mapping[str, NDArray[Any]]):
         return len(next(iter(self._columns.values()))) if self._columns else 0
 
     def only(self, *names: str) -> ResultTable:
-        """The table with these columns alone."""
+        """The table with only these columns."""
         return ResultTable({name: self[name] for name in names}, self.meanings)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Row by row, as plain Python values; an empty cell is None."""
+        """The rows as plain Python values; an empty cell is None."""
         for row in zip(*(column.tolist() for column in self._columns.values()), strict=True):
             yield dict(zip(self._columns, row, strict=True))
 

@@ -1,4 +1,4 @@
-"""The conformance kit: checks of properties that every rule and every store must have, also those of other packages."""
+"""The conformance kit: checks of properties that every rule and every store must have, in any package."""
 
 from goodarm.testing.checks import Violation
 from goodarm.testing.identification import check_identification, identification_checks

@@ -1,4 +1,4 @@
-"""Properties of every pairing of rules. One function per property; `check_policy` finds them by their names.
+"""Properties of every pairing of rules. One function per property. `check_policy` finds them by name.
 
 Each function checks one `Subject` and raises `Violation` with the values it found. Each applies to all rules.
 """
@@ -23,7 +23,7 @@ from goodarm.testing.subject import Subject, draws_at_random
 
 
 class Violation(AssertionError):
-    """A rule does not do what every rule must do."""
+    """A rule or store lacks a required property."""
 
 
 def require(holds: object, message: str) -> None:
@@ -33,7 +33,7 @@ def require(holds: object, message: str) -> None:
 
 
 def require_same(first: Run, second: Run, when: str) -> None:
-    """Two runs must agree in everything that is not a time."""
+    """Require that two runs agree in everything except durations."""
     for name in ("trace", "verdicts", "verdict_rounds", "pulls"):
         a, b = getattr(first, name), getattr(second, name)
         require(np.array_equal(a, b, equal_nan=True), f"{name} differs {when}: {a} and {b}")
@@ -63,7 +63,7 @@ def check_counts_agree(subject: Subject) -> None:
 
 
 def check_never_pulls_a_decided_arm(subject: Subject) -> None:
-    """After its verdict an arm is not pulled again."""
+    """An arm is not pulled after its verdict."""
     try:
         runs = (subject.first, subject.play(1))
     except InvalidValue as error:
@@ -76,7 +76,7 @@ def check_never_pulls_a_decided_arm(subject: Subject) -> None:
 
 
 def check_verdicts_are_final(subject: Subject) -> None:
-    """A verdict that was given stays, with its round."""
+    """Verdicts and their rounds do not change."""
     seen = subject.watch(points=min(60, subject.horizon))
     for (verdicts, rounds), (later, later_rounds) in pairwise(seen):
         decided = verdicts != 0.0
@@ -85,7 +85,7 @@ def check_verdicts_are_final(subject: Subject) -> None:
 
 
 def check_stops_and_goes_on(subject: Subject) -> None:
-    """A run that is interrupted at many points gives the same result as one that is not."""
+    """A run that is interrupted at many points gives the same result as an uninterrupted one."""
     require_same(subject.first, subject.play(points=17), "when the run is played in 17 pieces")
 
 
@@ -110,7 +110,7 @@ def check_no_input_is_changed(subject: Subject) -> None:
 
 
 def check_permuted_arms_permute_the_result(subject: Subject) -> None:
-    """Permuting the arms with their rewards permutes the result, unless a tie decided.
+    """Permuting the arms with their rewards permutes the result, unless a tie is involved.
 
     Each arm's first pull comes in another round, so a rule that bets by the rounds left plays without its deadline.
     """
@@ -142,7 +142,7 @@ def check_ties_go_to_the_lowest_arm(subject: Subject) -> None:
     if draws_at_random(subject.policy) or _learns_in_the_first_rounds(subject):
         return
     bounded = isinstance(subject.environment.rewards, Bounded)
-    # all rewards are the same, so that arms with equally many pulls are equal
+    # all rewards are the same, so arms with the same number of pulls are equal
     same = beta([1.0] * 9, 0.5) if bounded else gaussian([0.0] * 9, 0.0, scale=0.5)
     elsewhere = subject.on(same)
     run = elsewhere.play(
@@ -165,5 +165,5 @@ def _passed_over(run: Run, arms: int) -> tuple[int, int, int] | None:
 
 
 def _learns_in_the_first_rounds(subject: Subject) -> bool:
-    """Whether the learner fits before each arm was pulled once, when the order of the arms matters."""
+    """Whether the learner fits before each arm was pulled once; the order of the arms then matters."""
     return first_fit(subject.policy, subject.spec.problem.bar) < subject.environment.arms

@@ -1,4 +1,4 @@
-"""Is the promised error rate kept? Exact tests of many runs against delta, and the smallest excess that they detect."""
+"""Test that error rates are at most delta: exact tests of many runs, and the smallest excess that they detect."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from goodarm.testing.checks import require
 from goodarm.verdict import Criterion, Verdict
 
 ERROR_LEVEL = 2e-9
-"""Probability of a false alarm of one test of an error rate."""
+"""Probability that a test of an error rate gives a false alarm."""
 LAW_LEVEL = 1e-9
-"""Probability of a false alarm of one test of a distribution, such as that of a reward or of an exact sampler."""
+"""Probability that a test of a distribution (of a reward, or of an exact sampler) gives a false alarm."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Trial:
 
 
 def play_adversary(rule: IdentificationRule, instance: HardInstance, trial: Trial, criterion: Criterion) -> Runs:
-    """The runs of a trial: the rule under the sampling that is worst for it."""
+    """The runs of a trial: the rule under the worst sampling for it."""
     made = adversarial(rule, instance, criterion)
     problem = instance.environment.problem(trial.delta)
     spec = Specification(made, instance.environment, problem, trial.horizon, trial.seed)
@@ -118,7 +118,7 @@ def mean_share_p_value(mean: float, runs: int, delta: float) -> float:
 
 
 def require_false_discovery_rate(rule: IdentificationRule, instance: HardInstance, trial: Trial) -> None:
-    """The expected share of wrong ones among the arms called good, and among those called bad, is at most delta."""
+    """The expected share of wrong verdicts among the arms called good, and among those called bad, is at most delta."""
     runs = play_adversary(rule, instance, trial, Criterion.FDR)
     for verdict in (Verdict.GOOD, Verdict.BAD):
         mean = float(false_discovery_shares(runs, verdict).mean())
@@ -151,7 +151,7 @@ def nearest_by_evidence(arms: Table, pool: Pool, bar: Bar, generator: Generator,
     """The open arm with the most evidence for the wrong verdict; arms below `good` are good.
 
     Every other round goes to the open arm with the fewest pulls: a rule may stop betting on an arm, and an adversary
-    that stayed there would find fewer errors than one who picks at random.
+        that stays with it would find fewer errors than a random choice.
     """
     nearest = pool.round % 2.0 == 0.0
     best, leader = 0.0, -1
@@ -165,7 +165,7 @@ def nearest_by_evidence(arms: Table, pool: Pool, bar: Bar, generator: Generator,
 
 
 def nearest_by_mean(arms: Table, pool: Pool, bar: Bar, generator: Generator, good: float = 0.0) -> int:
-    """The open arm whose mean is most standard errors on the wrong side; for rules that keep no evidence."""
+    """The open arm whose mean is the most standard errors on the wrong side; for rules without evidence."""
     best, leader = 0.0, -1
     for i in range(len(arms)):
         if is_open(arms, i):
@@ -182,7 +182,7 @@ BY_MEAN = ChoiceRule(name="adversary-by-mean", choose=nearest_by_mean)
 
 @dataclass(frozen=True)
 class HardInstance:
-    """Arms on which a rule that is too bold gives wrong verdicts; the good ones come first."""
+    """Arms on which an overconfident rule gives wrong verdicts. The good ones come first."""
 
     name: str
     environment: Environment
@@ -197,14 +197,17 @@ class HardInstance:
 
     def __post_init__(self) -> None:
         if (np.diff(self.means) > 0.0).any():
-            raise InvalidValue(f"the means of {self.name} must not rise: the adversary is told only how many are good.")
+            raise InvalidValue(
+                f"the means of {self.name} must be in decreasing order, because the adversary knows "
+                "only the number of good arms."
+            )
 
     def __str__(self) -> str:
         return self.name
 
 
 def adversarial(rule: IdentificationRule, instance: HardInstance, criterion: Criterion = Criterion.FWER) -> Policy:
-    """The rule with the sampling that is worst for it."""
+    """The rule with the worst sampling for it."""
     sampling = BY_EVIDENCE if isinstance(rule, EvidenceRule) else BY_MEAN
     rewards = instance.environment.rewards
     return policy(sampling, rule, rewards=rewards, criterion=criterion, good=float(instance.good))
@@ -240,7 +243,7 @@ AT_THE_THRESHOLD = BOUNDED[0]
 
 
 def instances_for(rule: IdentificationRule) -> tuple[HardInstance, ...]:
-    """Instances for a rule. A rule by totals needs few with 0/1 rewards, since its error there is computed exactly."""
+    """Instances for a rule. A rule by totals needs few with 0/1 rewards: its error there is computed exactly."""
     drawn = [i for i in BOUNDED if not rule.by_totals or i.name.startswith(("ten arms at", "Beta"))]
     bounded = tuple(drawn) if rule.valid_for(Bounded()) else ()
     return bounded + (GAUSSIAN if rule.valid_for(Gaussian(1.0)) else ())

@@ -1,12 +1,12 @@
-"""The exact probability of a wrong verdict on one arm, up to a million pulls: for rules by totals and for radii.
+"""The exact probability of a wrong verdict on one arm, up to a million pulls: for rules by totals and radius rules.
 
 With 0/1 rewards an arm is a point (N, S), pulls and total. A rule by totals calls it good from some S on and bad up to
-some S, so that it walks between two boundaries until it meets one. The probability of each position after N pulls
-follows from those after N - 1, and what lies beyond a boundary is removed and counted. Nothing is drawn: there are no
-false alarms, and an error rate 1% above the permitted one is detected like one twice as large. The same holds for a
-radius that reads the time, because an arm that is played alone has been pulled once in every round.
+some S, so the point walks between two boundaries until it meets one. The probability of each position after N pulls
+follows from those after N - 1, and the probability beyond a boundary is removed and counted. Nothing is random, so
+there are no false alarms, and an error rate 1% above the permitted one is detected as reliably as one twice as large.
+The same holds for a radius that depends on the time, because a single arm is pulled once in every round.
 
-What it can't detect: errors with rewards that are not 0/1, errors after more than `pulls` pulls, and errors of a rule
+It can't detect errors with rewards that are not 0/1, errors after more than `pulls` pulls, and errors of a rule
 whose verdict is not monotone in S.
 """
 
@@ -34,7 +34,7 @@ from goodarm.testing.checks import require
 Floats = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-6
-"""Share of the permitted error up to which unlikely positions are left out; it is counted as error."""
+"""Share of the permitted error below which unlikely positions are dropped; their probability counts as error."""
 HORIZON = 1e6
 """Horizon for a radius that depends on it."""
 
@@ -55,7 +55,7 @@ class ExactError(NamedTuple):
 
 
 def can_be_computed(rule: IdentificationRule) -> bool:
-    """Is the verdict on an arm that is played alone a function of pulls and total?"""
+    """Whether the verdict on a single arm is a function of pulls and total."""
     return rule.by_totals or (isinstance(rule, RadiusRule) and rule.learner is None and not rule.by_model)
 
 
@@ -116,7 +116,7 @@ def _verdict(rule: IdentificationRule) -> Formula:
 
 @cache
 def _boundaries(rule: IdentificationRule) -> Callable[..., None]:
-    """Fills, for every number of pulls, the smallest total called good and the largest called bad."""
+    """Computes, for every number of pulls, the smallest total called good and the largest called bad."""
     verdict = _verdict(rule)
 
     def loop(good_from: NDArray[np.int64], bad_to: NDArray[np.int64], bar: Any, parameters: Any) -> None:
@@ -148,7 +148,7 @@ def _walk() -> Callable[..., tuple[float, float, float]]:
         low, high = 0, 0
         now[0] = 1.0
         for n in range(1, len(good_from)):
-            # places are kept one to the right, so that place 0 has a neighbour
+            # positions are shifted by one, so that position 0 has a neighbour
             then[low] = (1.0 - mean) * now[low]
             for s in range(low + 1, high + 1):
                 then[s] = (1.0 - mean) * now[s] + mean * now[s - 1]
@@ -209,7 +209,7 @@ def walked(verdicts: Floats, total: int, draw: Draw = without_replacement, weigh
     """Probabilities of both verdicts on an arm with `total` successes that is drawn until its first verdict.
 
     draw   : another law of the draws, for broken variants
-    weight : how often each draw is counted; 1 unless a broken variant counts cases twice
+    weight : number of times that each draw counts; 1 except for a broken variant that counts cases twice
     """
     cases = verdicts.shape[0] - 1
     now, places = np.zeros(cases + 1), np.arange(cases + 1, dtype=float)
@@ -251,9 +251,9 @@ def exact_error_of_cases(
 def require_exact_error_of_cases(
     rule: EvidenceRule, threshold: float, cases: int, arms: int = 1, delta: float = 0.05
 ) -> None:
-    """Require P(wrong verdict) <= delta/K next to the bar, evidence monotone in S, and a verdict on every arm.
+    """Require P(wrong verdict) <= delta/K next to the bar, evidence that is monotone in S, and a verdict on every arm.
 
-    Evidence that grows with S makes a reward of 0 the worst that a pending draw can bring for good, and 1 for bad.
+    If evidence grows with S, the worst result of a pending draw is 0 for good and 1 for bad.
     """
     bar = Problem(threshold=threshold, arms=arms, delta=delta, rewards=Cases(cases)).bar
     for_good, for_bad = evidence_of_cases(rule, bar)
@@ -268,12 +268,12 @@ def require_exact_error_of_cases(
             wrong <= delta / arms,
             f"{rule.name} gives a wrong verdict on an arm with {total} successes among {cases} cases with probability "
             f"{wrong:.4g} at threshold {threshold:g}; with {arms} arms and delta {delta:g} at most {delta / arms:g} is "
-            "allowed. Does its hypothesis take into account what is left of the set?",
+            "allowed. Does its hypothesis account for the remaining cases?",
         )
         require(
             abs(error.good + error.bad - 1.0) < 1e-9,
             f"{rule.name} leaves an arm undecided with probability {1.0 - error.good - error.bad:.4g} although all "
-            f"{cases} cases are drawn.",
+            f"{cases} cases have been drawn.",
         )
 
 
@@ -284,7 +284,7 @@ JUST = 1e-7
 
 
 def require_fair_over_all_orders(rule: EvidenceRule) -> None:
-    """The mean of E over all orders of a set is at most 1 after each draw: what a bet without replacement must keep.
+    """The mean of E over all orders of a set is at most 1 after each draw, as bets without replacement require.
 
     E+ is played with a bar just above the mean of the set, E- with a bar at the mean. For rules that need the order.
     """
@@ -298,8 +298,8 @@ def require_fair_over_all_orders(rule: EvidenceRule) -> None:
         worst = float(found.max()) / math.factorial(cases)
         require(
             worst <= 1.0 + 1e-4,
-            f"{rule.name} is no fair game on the cases {grades}: its evidence is {worst:.4g} on average "
-            "over all orders, and at most 1 is allowed. Does a bet depend on its own result, or forget what was drawn?",
+            f"{rule.name} is not a fair game on the cases {grades}: its evidence is {worst:.4g} on average over all "
+            "orders, but at most 1 is allowed. Does a bet depend on its own result, or ignore earlier draws?",
         )
 
 

@@ -1,15 +1,15 @@
-"""Is every bet fair? The expected factor of the evidence over the next reward, computed exactly.
+"""Check that every bet is fair: the expected factor of the evidence over the next reward, computed exactly.
 
-Evidence is an e-process if and only if it starts at 1 and no bet can expect to gain while its hypothesis is true. Both
-are checked here for every certified `EvidenceRule`, and nothing is drawn, so there are no false alarms. The bets are
+Evidence is an e-process if and only if it starts at 1 and no bet can expect to gain while its hypothesis is true. This
+module checks both for every certified `EvidenceRule`. Nothing is random, so there are no false alarms. The bets are
 examined
 
-- with 1 to 1000 arms and delta from 0.3 down to 1e-6, so that a head start or a constant that depends on either shows;
+- with 1 to 1000 arms and delta from 0.3 down to 1e-6, which reveals a head start or a constant that depends on either;
 - at thresholds within 1e-15 of 0 and 1, and with every parameter at both ends of its limits;
-- after histories of 1 to 1000 rewards, and after up to a million where the rule keeps no memory;
-- at evidence between e^-700 and the budget, so that a floor, a cap or a last bet that is too large shows;
-- whatever a learner may have learned from the other arms;
-- for rewards in [0, 1] and, where the rule is valid for them, for Gaussian rewards.
+- after histories of 1 to 1000 rewards, and of up to a million if the rule keeps no memory;
+- at evidence between e^-700 and the budget, which reveals a floor, a cap or a last bet that is too large;
+- with arbitrary values learned from the other arms;
+- for rewards in [0, 1] and, if the rule is valid for them, for Gaussian rewards.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ USUAL = (0.5, 0.02)
 SHORT, LONG = 40, 1000
 """Maximum lengths of histories that are built reward by reward."""
 JUMPS = (64.0, 1e3, 1e4, 1e5, 1e6)
-"""Numbers of rewards of an arm whose rule keeps no memory: its state is pulls and total, wherever they come from."""
+"""Numbers of rewards of an arm whose rule keeps no memory: its state is only pulls and total."""
 EVIDENCE = (-700.0, -50.0, -4.0, -1.0, 1.0)
-"""log E at which the next bet is examined, besides just below the budget."""
+"""Values of log E at which the next bet is examined, in addition to one just below the budget."""
 BETWEEN = (0.0, 1.0, 0.1, 0.5, 0.9)
 """Rewards in [0, 1]; the first two give the chord that the others must not exceed."""
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
@@ -111,14 +111,14 @@ def start(made: Policy, bar: Bar) -> Pool:
 
 
 def thresholds(drawn: int = 3) -> list[float]:
-    """Usual thresholds, the two nearest to 0 and 1, and some drawn between them on a log scale."""
+    """Usual thresholds, those nearest to 0 and 1, and some drawn between them on a log scale."""
     draws = np.random.default_rng(0).uniform(0.3, 15.0, size=(2, drawn))
     near_0, near_1 = 10.0 ** -draws[0], 1.0 - 10.0 ** -draws[1]
     return [0.003, 0.5, 0.9, 1e-15, 1.0 - 1e-15, *near_0.tolist(), *near_1.tolist()]
 
 
 def at_the_ends(rule: EvidenceRule, values: Mapping[str, float]) -> list[dict[str, float]]:
-    """The rule's parameters with each one in turn at either end of its limits; an open end becomes 1e8."""
+    """The rule's parameters with each one in turn at either end of its limits; an infinite end becomes 1e8."""
     return [{**values, name: min(max(end, -1e8), 1e8)} for name, low, high in rule.limits for end in (low, high)]
 
 
@@ -132,7 +132,7 @@ def pools(made: Policy, bar: Bar) -> list[Pool]:
 
 
 def _anything(learned: Any, draws: np.random.Generator) -> Any:
-    """The same fields with other numbers."""
+    """The same fields with random numbers."""
     laws: dict[str, Callable[[], float]] = {
         "prior_mean": lambda: draws.beta(0.3, 0.3),
         "prior_strength": lambda: 10.0 ** draws.uniform(0.0, 5.0),
@@ -173,7 +173,7 @@ def long_histories(made: Policy, pool: Pool, bar: Bar) -> Iterator[Arm]:
 
 
 def distant(made: Policy, rule: EvidenceRule, pool: Pool, bar: Bar) -> Iterator[Arm]:
-    """States that no short history reaches: evidence far below 1 or near the budget, up to a million rewards."""
+    """States that no short history reaches: evidence far below 1 or near the budget, and up to a million rewards."""
     reached = [arm for arm in histories(made, pool, bar, 6) if arm.pulls == 6.0][:4]
     if adds_up(made, reached, pool, bar):
         for arm in reached:
@@ -216,10 +216,10 @@ def factors(made: Policy, arm: Arm, rewards: Iterable[float], pool: Pool, bar: B
 
 
 def require_fair_bet(made: Policy, arm: Arm, pool: Pool, bar: Bar) -> None:
-    """The next bet on rewards in [0, 1].
+    """Require that the next bet on rewards in [0, 1] is fair.
 
-    The expected factor of E+ over a 0/1 reward is linear in its mean, so that the means 0 and xi decide for all means
-    up to xi; those of E- are xi and 1. A reward between 0 and 1 must not gain more than 0/1 rewards of its mean.
+    The expected factor of E+ over a 0/1 reward is linear in its mean, so checking the means 0 and xi suffices for all
+    means up to xi; for E-, xi and 1. A reward between 0 and 1 must not gain more than 0/1 rewards of its mean.
     """
     rounding = ROUNDING_OF_TOTALS if made.identification.by_totals else ROUNDING
     xi = bar.threshold
@@ -235,7 +235,7 @@ def require_fair_bet(made: Policy, arm: Arm, pool: Pool, bar: Bar) -> None:
 
 
 def require_fair_gaussian_bet(made: Policy, arm: Arm, pool: Pool, bar: Bar) -> None:
-    """The next bet on Gaussian rewards, and on rewards that are one scale above or below their mean."""
+    """Require that the next bet is fair on Gaussian rewards, and on rewards one scale above or below their mean."""
     points = np.concatenate([NODES, [-1.0, 1.0]])
     for distance, sides in ((0.0, (0, 1)), (-0.5, (0,)), (0.5, (1,))):
         mean = bar.threshold + distance * bar.sigma
@@ -252,5 +252,5 @@ def _require_no_gain(
         expected <= 1.0 + rounding,
         f"evidence for {('good', 'bad')[side]} grows by a factor of {expected:.6g} on average at mean {mean}, "
         f"threshold {bar.threshold}, {bar.arms:g} arms, delta {bar.delta:g}, after {arm}, with "
-        f"{dict(made.setting.identification)}: no test may expect to gain where its hypothesis is true",
+        f"{dict(made.setting.identification)}: no test may expect to gain while its hypothesis is true",
     )

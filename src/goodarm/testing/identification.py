@@ -1,4 +1,4 @@
-"""`check_identification`: does an identification rule do what every rule must do, and keep the promise it makes?"""
+"""`check_identification`: check that an identification rule has all required properties and keeps its guarantee."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from goodarm.verdict import Guarantee
 EXACT = ((0.5, 1000, 10_000), (0.5, 10, 100_000), (0.01, 10, 100_000), (0.99, 10, 100_000), (0.5, 1, 300_000))
 """Threshold, arms and pulls at which the error of one arm is computed exactly, at delta = 0.1."""
 THRESHOLDS, ARMS, DELTAS = (0.5, 0.05), (1, 30, 1000), (0.3, 0.05, 0.001, 1e-6, 1e-12)
-"""Every combination of these is computed over `FEW` pulls: a rule that ignores delta or the number of arms errs more
-often than permitted at the smallest ones, however cautious it is at usual ones."""
+"""Every combination of these is computed over `FEW` pulls: a rule that ignores delta or the number of arms exceeds the
+permitted error at extreme values, even if it is cautious at usual ones."""
 FEW = 2000
 ON_CASES = ((0.8, 100, 1), (0.5, 200, 40), (0.03, 300, 1), (0.97, 300, 1))
 """Threshold, cases and arms at which the error on a fixed test set is computed exactly, at delta = 0.05."""
 SHORT = Trial()
 """3000 runs of 800 rounds under an adversary."""
 LONG = Trial(runs=400, horizon=50_000)
-"""Runs of one arm at the threshold, for rules whose error can't be computed."""
+"""Runs with one arm at the threshold, for rules whose error can't be computed."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ class RuleCheck:
 
 
 def check_identification(rule: str | IdentificationRule) -> list[str]:
-    """Check a rule from end to end, some seconds to a minute; raises `Violation`, or returns what was checked.
+    """Check a rule from end to end, in seconds to a minute; raises `Violation`, or returns the names of the checks.
 
-    Mechanics, whatever the rule promises: verdicts are final, runs can be repeated, resumed and permuted; the rule
-    compiles and gives the same verdicts as in Python; a rule by totals does not depend on the order of the rewards.
+    Mechanics of every rule: verdicts are final; runs can be repeated, resumed and permuted; compiled code gives the
+        same verdicts as Python; a rule by totals does not depend on the order of the rewards.
 
-    A `certified` rule must keep its promise:
+    A `certified` rule must keep its guarantee:
 
     - Every bet of an evidence rule is fair, computed exactly (`goodarm.testing.fair_game`): with 1 to 1000 arms, at
-      deltas down to 1e-6, after up to 1000 rewards, and up to a million where the rule keeps no memory.
+      deltas down to 1e-6, after up to 1000 rewards, and up to a million if the rule keeps no memory.
     - The exact error of a rule by totals, or of a radius, on one arm at the threshold is at most delta/K: for every
       combination of 1, 30 and 1000 arms and deltas from 0.3 to 1e-12, and up to 300,000 pulls at delta = 0.1.
     - A rule that is certified for fixed test sets: the exact error of a rule by totals next to the bar is at most
@@ -76,10 +76,10 @@ def check_identification(rule: str | IdentificationRule) -> list[str]:
       of 0.142 in place of 0.1 is detected with probability 0.9. A sound rule fails one such test with probability at
       most 2e-9. Evidence that needs more than the totals also plays 400 runs of 50,000 rounds, which detect 0.225.
     - A rule that decides by a model: its interval covers an arm at any one time, computed exactly for deltas down to
-      1e-12, and an adversary finds at most delta wrong runs where the model is true (`goodarm.testing.model_rules`).
+      1e-12, and an adversary finds at most delta wrong runs if the model is true (`goodarm.testing.model_rules`).
 
-    What these checks can't detect: an error that appears only beyond these horizons or with rewards of another law, and
-    a wrong constant in a rule that uses only a small part of delta. The proof must cover these.
+    These checks can't detect an error that appears only beyond these horizons or with rewards of another law, or a
+    wrong constant in a rule that uses only a small part of delta. The proof must cover these.
 
     >>> check_identification("none")
     ['mechanics', 'compiled as in Python']
@@ -91,7 +91,7 @@ def check_identification(rule: str | IdentificationRule) -> list[str]:
 
 
 def identification_checks(rule: str | IdentificationRule) -> list[RuleCheck]:
-    """The same as single checks, to be called one by one: for `pytest.mark.parametrize("check", ..., ids=str)`."""
+    """The single checks of a rule, for `pytest.mark.parametrize("check", ..., ids=str)`."""
     found = identification_rule(rule) if isinstance(rule, str) else rule
     if isinstance(found, ModelRule):
         return list(model_checks(found))
@@ -170,13 +170,13 @@ def require_gaussian_radius(rule: RadiusRule) -> None:
 def require_exact_error(
     rule: IdentificationRule, threshold: float, arms: int, pulls: int, delta: float = 0.1, **values: float
 ) -> None:
-    """P(wrong verdict on one arm within `pulls` pulls) <= delta/K, computed and not drawn."""
+    """Require P(wrong verdict on one arm within `pulls` pulls) <= delta/K, computed exactly."""
     error = exact_error(rule, threshold, arms=arms, delta=delta, pulls=pulls, **values)
     require(
         error.worst <= delta / arms,
         f"{rule.name} gives a wrong verdict on one arm at the threshold {threshold:g} with probability "
         f"{error.worst:.4g} within {pulls:,} pulls; with {arms} arms and delta {delta:g} at most {delta / arms:g} is "
-        "allowed. Is there a union over the numbers of pulls, and over the arms?",
+        "allowed. Does it take a union bound over the numbers of pulls and over the arms?",
     )
 
 

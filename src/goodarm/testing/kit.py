@@ -1,4 +1,4 @@
-"""`check_policy`: all checks that apply to a policy, by name. For our rules and for yours."""
+"""`check_policy`: all checks that apply to a policy, by name, for goodarm's rules and your own."""
 
 from __future__ import annotations
 

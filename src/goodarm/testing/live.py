@@ -1,4 +1,4 @@
-"""Does a live campaign keep its promise when rewards come back late, in an unlucky order, or never?
+"""Check that a live campaign keeps its guarantee if rewards come late, in an adverse order, or never.
 
 The adversary drives a `Campaign` through its public methods. It decides when a reward is told, and it lets the rewards
 of a batch depend on each other. Certified verdicts allow both (docs/live-verdicts.md): they assume only that a
@@ -9,7 +9,7 @@ one draw decides the rewards of all arms; if an arm is in the batch several time
 independently. The misleading rewards are told first. Some of the others are told after the next batch has been asked,
 and some never.
 
-A bet that looks at anything told after its ticket was asked wins against this adversary, because the first rewards of a
+A bet that uses anything told after its ticket was issued gains against this adversary, because the first rewards of a
 batch reveal the others. Nine tenths of delta belong to one arm, whose rewards are told last.
 """
 
@@ -31,7 +31,7 @@ Rewards = list[tuple[Ticket, float]]
 
 @dataclass(frozen=True)
 class LiveAdversary:
-    """Arms next to the threshold, and when their rewards come back.
+    """Arms next to the threshold, and the times of their rewards.
 
     arms      : number of arms, and of tickets in a batch
     batches   : number of batches in a run
@@ -62,7 +62,7 @@ class LiveAdversary:
         return ", ".join(parts)
 
     def described(self) -> list[dict[str, Any]]:
-        """The arms of the campaign. Their features are nearly the same, so that a model generalises at once."""
+        """The arms of the campaign. Their features are nearly equal, so a model generalises at once."""
         weights = [0.1 / self.arms] * (self.arms - 1) + [0.9]
         return [{"id": str(i), "features": [1.0 + 0.01 * i], "weight": weight} for i, weight in enumerate(weights)]
 
@@ -93,7 +93,7 @@ class LiveAdversary:
         return parts, later
 
     def errs(self, policy: str | Policy, delta: float, seed: int) -> bool:
-        """Play one campaign; does it give any arm the wrong verdict?"""
+        """Play one campaign; returns whether any arm gets the wrong verdict."""
         draws = random.Random(seed)
         waiting: Rewards = []
         with Campaign.create("memory:", "live", self.described(), self.threshold, delta, policy, seed=seed) as campaign:
@@ -107,7 +107,7 @@ class LiveAdversary:
 
 
 def play_live(policy: str | Policy, adversary: LiveAdversary, trial: Trial) -> Iterator[bool]:
-    """Did each campaign of a trial give a wrong verdict?"""
+    """For each campaign of a trial, whether it gave a wrong verdict."""
     for number in range(trial.runs):
         yield adversary.errs(policy, trial.delta, trial.seed + number)
 

@@ -1,15 +1,15 @@
-"""Does a rule that decides by a model of the arms keep its promise where the model is true?
+"""Check that a rule that decides by a model of the arms keeps its guarantee if the model is true.
 
 All arms have the same mean, the threshold, which every linear model (theta = 0) and every kernel (f = 0) can express.
-The norm that the rule is told is 0: the interval has no room left for bias, so that a noise term that is too small
-shows. Every arm is good, and every verdict "bad" is wrong.
+The rule is told that the norm is 0, which leaves no room for bias in the interval and reveals a noise term that is too
+small. Every arm is good, and every verdict "bad" is wrong.
 
 *Coverage at any one time* is computed. The model's mean of an arm is a linear combination of the rewards: if these are
 Gaussian and the pulls are fixed, so is the mean, with a variance that follows from the features. Its probability of
 lying below the interval must be at most delta, which is necessary, at every delta down to 1e-12.
 
 *Coverage at all times and arms at once* is played: many arms in a few dimensions, pulled by an adversary who wants a
-wrong verdict, or by the widest arm for a rule that is proved for such designs only.
+wrong verdict, or by the widest arm for a rule that is proved only for such designs.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ BY_MODEL = ChoiceRule(name="adversary-by-model", choose=below_by_model)
 
 
 def directions(arms: int = ARMS, dimension: int = DIMENSION) -> NDArray[np.float64]:
-    """Unit vectors in all directions: features of arms that two pulls can't decide."""
+    """Unit vectors in all directions: features for which two pulls can't decide all arms."""
     drawn = np.random.default_rng(3).standard_normal((arms, dimension))
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
 def constants(rule: ModelRule) -> dict[str, float]:
-    """The rule's parameters: its defaults, and 0 for a bound that only the user can know."""
+    """The rule's parameters: its defaults, and 0 for a bound that only the user knows."""
     return {name: 0.0 if math.isnan(value) else value for name, value in rule.defaults.items()}
 
 
@@ -95,7 +95,7 @@ def require_pointwise_coverage(rule: ModelRule) -> None:
 
 
 def policies_under_test(rule: ModelRule) -> Iterator[Policy]:
-    """The rule with each of its models, sampled as badly as its proof permits."""
+    """The rule with each of its models, under the worst sampling that its proof permits."""
     line = np.linspace(0.0, 1.0, ARMS)[:, None]
     for name in rule.models:
         model = Kernel(line, length=0.4) if name == "kernel" else model_kind(name)(directions())
@@ -105,7 +105,7 @@ def policies_under_test(rule: ModelRule) -> Iterator[Policy]:
 
 
 def require_error_rate_under_model(rule: ModelRule, trial: Trial) -> None:
-    """P(any wrong verdict in a run) <= delta where the model is true, by an exact binomial test."""
+    """Require P(any wrong verdict in a run) <= delta if the model is true, by an exact binomial test."""
     environment = gaussian([0.0] * ARMS, 0.0, scale=1.0)
     for made in policies_under_test(rule):
         spec = Specification(made, environment, environment.problem(trial.delta), trial.horizon, trial.seed)

@@ -1,6 +1,6 @@
 """A plain scan in Python: the same rules, every arm evaluated in every round, nothing compiled.
 
-The engine is compared with it, arm by arm. It is slow (some microseconds per arm and round) and meant to be read.
+Tests compare the engine with it, arm by arm. It is slow (a few microseconds per arm and round) and meant for reading.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Scan:
     verdicts: NDArray[np.int64]
     verdict_rounds: NDArray[np.int64]  # 0 while open
     pulls: NDArray[np.int64]
-    ties: int  # rounds in which the lowest of several equally good arms was taken
+    ties: int  # rounds in which the lowest of several arms with the same index was pulled
 
 
 def scan(spec: Specification, number: int = 0, instance: Instance | None = None) -> Scan:
@@ -57,7 +57,7 @@ def scan(spec: Specification, number: int = 0, instance: Instance | None = None)
     >>> scan(specify("uniform+kt", "kano-1", horizon=13)).trace.tolist()
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2]
     """
-    # the streams count modulo 2^64, which numpy would warn of
+    # the streams count modulo 2^64, about which numpy would warn
     with np.errstate(over="ignore"):
         return _scan(
             spec,
@@ -104,7 +104,7 @@ def row_as_arm(table: Table, i: int) -> Arm:
 
 
 def choose(policy: Policy, table: Table, pool: Pool, bar: Bar, draws: Generator) -> tuple[int, bool]:
-    """The arm that the rule wants, and whether another open arm had the same index."""
+    """The arm that the rule chooses, and whether another open arm had the same index."""
     rule = policy.sampling
     if isinstance(rule, ChoiceRule):
         return int(rule.choose(table, pool, bar, draws, *take(policy.setting.sampling, rule.defaults))), False
@@ -132,7 +132,7 @@ def pulled(policy: Policy, before: Arm, reward: float, pool: Pool, bar: Bar) -> 
     for_good, for_bad, memory = 0.0, 0.0, 0.0
     if isinstance(rule, EvidenceRule):
         if rule.memory > 1:
-            # the rule writes in the arm's own row: here in a copy, so that the arm from before stays as it was
+            # the rule writes into the arm's row: here a copy, so that the earlier arm is unchanged
             row = np.array(before.memory) if np.ndim(before.memory) else np.zeros(rule.memory)
             before = before._replace(memory=row)
         for_good, for_bad, memory = rule.observe(before, reward, pool, bar, *values)

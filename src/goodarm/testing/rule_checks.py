@@ -1,4 +1,4 @@
-"""Properties of a single rule, whatever it is paired with, checked on beliefs from real runs."""
+"""Properties of a single rule in any pairing, checked on beliefs from real runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from goodarm.verdict import Guarantee
 
 
 def beliefs(subject: Subject, bar: Bar, pulls: int = 60) -> Iterator[tuple[Arm, Pool]]:
-    """Arms after 1 ... `pulls` rewards of each pattern, as the policy's own rule keeps them."""
+    """Arms after 1 ... `pulls` rewards of each pattern, with the numbers that the policy's rule keeps."""
     pool = start_pool(subject.policy, bar, 1000.0)._replace(round=100.0)
     for arm in histories(subject.policy, pool, bar, pulls):
         if arm.pulls > 0.0:
@@ -30,7 +30,7 @@ def beliefs(subject: Subject, bar: Bar, pulls: int = 60) -> Iterator[tuple[Arm, 
 
 
 def check_an_index_is_finite_and_does_not_read_the_round(subject: Subject) -> None:
-    """An `IndexRule` is evaluated only when its arm is pulled: an index that moves with the round would be stale."""
+    """An `IndexRule` is evaluated only when its arm is pulled: one that changes with the round would be stale."""
     if not isinstance(subject.policy.sampling, IndexRule):
         return
     bar = subject.spec.problem.bar
@@ -38,7 +38,7 @@ def check_an_index_is_finite_and_does_not_read_the_round(subject: Subject) -> No
         index = index_of(subject.policy, arm, pool, bar)
         later = index_of(subject.policy, arm, pool._replace(round=777.0), bar)
         require(math.isfinite(index), f"the index of {arm} is {index}; it must be a finite number")
-        require(index == later, f"the index of {arm} moves with the round, from {index} to {later}; write a LineRule")
+        require(index == later, f"the index of {arm} changes with the round, from {index} to {later}. Write a LineRule")
 
 
 def check_a_clock_never_falls(subject: Subject) -> None:
@@ -79,8 +79,8 @@ def check_evidence_by_totals_forgets_the_order(subject: Subject) -> None:
             )
             require(
                 same and seen[0].verdict == other.verdict,
-                f"{rule.name} says that it needs only the totals, and the order of {pattern} x 40 changes what it "
-                f"finds: {seen[0]} and {other}",
+                f"{rule.name} declares that it needs only the totals, but the order of {pattern} x 40 changes its "
+                f"result: {seen[0]} and {other}",
             )
 
 
@@ -93,7 +93,7 @@ def after_rewards(made: Policy, rewards: Iterable[float], pool: Pool, bar: Bar) 
 
 
 def check_a_radius_is_a_number(subject: Subject) -> None:
-    """A `RadiusRule` never returns NaN; a certified one returns a positive radius that shrinks in the end."""
+    """A `RadiusRule` never returns NaN; a certified one returns a positive radius that eventually shrinks."""
     rule = subject.policy.identification
     if not isinstance(rule, RadiusRule):
         return

@@ -1,4 +1,4 @@
-"""Properties whose checks need a compilation or a new process, some seconds each."""
+"""Properties whose checks need a compilation or a new process, and a few seconds each."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ def check_tree_and_scans_agree(subject: Subject) -> None:
 
 
 def check_same_in_a_new_process(subject: Subject) -> None:
-    """A process that was just spawned plays the same run."""
+    """A newly spawned process plays the same run."""
     require_same(subject.first, in_a_new_process([subject])[0], "in a new process")
 
 
 def in_a_new_process(subjects: list[Subject]) -> list[Run]:
     """Run 0 of each subject, played in a process that shares nothing with this one."""
-    from joblib.externals.loky import ProcessPoolExecutor  # it carries functions, which environments hold
+    from joblib.externals.loky import (
+        ProcessPoolExecutor,
+    )  # this executor can send functions, which environments contain
 
     with ProcessPoolExecutor(max_workers=1) as process:
         runs: list[Run] = process.submit(_played, subjects).result()

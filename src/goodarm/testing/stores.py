@@ -1,4 +1,4 @@
-"""`store_checks`: properties that every store of campaigns must have, goodarm's own and yours."""
+"""`store_checks`: properties that every store of campaigns must have, goodarm's and your own."""
 
 from __future__ import annotations
 
@@ -32,14 +32,13 @@ class StoreCheck:
 
 
 def store_checks() -> list[StoreCheck]:
-    """The checks of a store, each for a new and empty one; with pytest:
+    """The checks of a store, each on a new, empty store; with pytest:
 
         @pytest.mark.parametrize("check", store_checks(), ids=str)
         def test_my_store(check, tmp_path):
             check(lambda: MyStore(tmp_path / "campaigns"))
 
-    The function that is passed may be called several times: each call opens the same store once more, as another
-    process would.
+    The checks may call the function several times. Each call opens the same store again, as another process would.
 
     >>> from goodarm.campaign.stores import open_store
     >>> for number, check in enumerate(store_checks()):
@@ -60,7 +59,7 @@ def check_rows_come_back_as_they_went_in(opened: Opened) -> None:
 
 
 def check_marks_are_found_together(opened: Opened) -> None:
-    """Several marks of one ticket are looked up at once: those that exist, each with its entry."""
+    """Several marks of one ticket are looked up at once; the result has the existing ones with their entries."""
     contents = [as_payload({"key": key}) for key in ("a", "b", "c")]
     events: list[Event] = []
     for number, payload in enumerate(contents, 1):
@@ -137,7 +136,7 @@ def check_campaigns_do_not_mix(opened: Opened) -> None:
 
 
 def check_what_was_committed_is_seen_by_others_and_stays(opened: Opened) -> None:
-    """Committed rows are visible to a second holder at once, and to a third after all others have closed."""
+    """Committed rows are visible to a second holder immediately, and to a third one after all others have closed."""
     events = _journal(4)
     with opened() as store, opened() as second:
         campaign = _filled(store, events[:3])
@@ -151,7 +150,8 @@ def check_what_was_committed_is_seen_by_others_and_stays(opened: Opened) -> None
 
 
 def check_one_writes_at_a_time(opened: Opened) -> None:
-    """Several writers, each with its own store object, read and append; without exclusion two would use one number."""
+    """Several writers, each with its own store object, read and append; without exclusion, two would use the same
+    number."""
     with opened() as store:
         campaign, failures = _filled(store, []), list[BaseException]()
 

@@ -23,11 +23,11 @@ from goodarm.simulation.specification import Specification
 from goodarm.testing.reference import Scan, scan
 
 MEANS = (0.0, 0.2, 0.45, 0.5, 0.6, 0.8, 1.0)
-"""Arms far from the threshold, near it, at it, and two whose rewards are constant."""
+"""Arms far from the threshold, near it and at it, and two with constant rewards."""
 
 
 def usual_environments(rule: IdentificationRule) -> list[Environment]:
-    """Beta and Gaussian rewards, as far as the rule is valid for them: rewards without ties between arms."""
+    """Beta and Gaussian rewards, if the rule is valid for them; such rewards give no ties between arms."""
     known = (beta(MEANS, threshold=0.5, concentration=2.0), gaussian(MEANS, threshold=0.5, scale=0.5))
     return [environment for environment in known if rule.valid_for(environment.rewards)]
 
@@ -42,7 +42,7 @@ def usual_environment(policy: Policy) -> Environment:
 
 @dataclass(frozen=True)
 class Subject:
-    """A policy under test. `compiled=False` plays the engine's own loop and trees as plain Python: no compilation."""
+    """A policy under test. `compiled=False` plays the engine's loop and trees as plain Python."""
 
     policy: Policy
     environment: Environment
@@ -85,7 +85,7 @@ class Subject:
 
     @cached_property
     def by_scan(self) -> Scan:
-        """Run 0 as the plain scan in Python plays it."""
+        """Run 0 by the plain scan in Python."""
         return scan(self.spec)
 
     def on(self, environment: Environment) -> Subject:
@@ -94,13 +94,13 @@ class Subject:
 
 
 def _play(spec: Specification, number: int, assembly: Assembly, instance: Instance | None) -> Run:
-    # uncompiled, the streams count modulo 2^64 and the trees hold infinities, which numpy would warn of
+    # uncompiled, the streams count modulo 2^64 and the trees hold infinities, about which numpy would warn
     with np.errstate(over="ignore", invalid="ignore"):
         return play(spec, number, assembly, instance)
 
 
 def draws_at_random(policy: Policy) -> bool:
-    """Does the sampling rule use its generator?
+    """Whether the sampling rule uses its generator.
 
     >>> from goodarm.policies import policy
     >>> draws_at_random(policy("thompson")), draws_at_random(policy("hdoc"))

@@ -61,7 +61,7 @@ from goodarm.rules.beliefs import (
 from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.false_discovery import decide_by_rank
 from goodarm.rules.learners.ladder import ladder_learner
-from goodarm.rules.parameters import Formula
+from goodarm.rules.parameters import Formula, Learner
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.verdict import Criterion
 
@@ -120,15 +120,12 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     # rules that read the result of a native learner need about half a millisecond as Python
     bets_slowly = rule.learner is not None and rule.learner.native
     slow = learner is not None and learner.native
-    observe = just_in_time(plain_observe, SLOW_RULE) if bets_slowly else as_native_rounds(plain_observe)
+    observe = as_native_rounds(plain_observe, SLOW_RULE if bets_slowly else None)
     if evidence is not None and not bets_slowly:
         observe = observe_totals(evidence)
     prepare = just_in_time(prepare, EVERY_ARM_OF_SLOW_RULE if slow else EVERY_ARM, over=1)
-    if learner is not None:
-        # the ladder's fit is slow, and is known to give the same bits as Python and compiled
-        patience = EVERY_ARM if not slow else FIT_OF_SLOW_RULE if learner is ladder_learner else ALWAYS
-        fit = just_in_time(fit, patience, over=0)
     update = just_in_time(update, SLOW_RULE) if slow else update
+    fit = live_fit(learner)
     parts = Parts(prepare, told_arm, update, told_reward, told_pool, observe, decide, fit, next_round)
     run = independent.rounds(parts, kind_of_live(policy))
     assembly = Assembly(policy, problem, problem.bar, run, loop_parameters(policy), columns=columns_of(rule))
@@ -137,6 +134,16 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     unseen = independent.rounds(parts._replace(prepare=nothing_changes, update=nothing_changes), kind_of_live(policy))
     resting = replace(assembly, loop=unseen)
     return LiveParts(assembly, prepare, chosen, update, fit, next_round, decide, evidence, replay, live, resting)
+
+
+def live_fit(learner: Learner | None) -> Formula:
+    """`fit` of a learner in a live step: Python for a few arms, if it gives the same bits."""
+    fit, _ = learner_parts(learner)
+    if learner is None:
+        return fit
+    # the ladder's fit is slow, and is known to give the same bits as Python and compiled
+    patience = EVERY_ARM if not learner.native else FIT_OF_SLOW_RULE if learner is ladder_learner else ALWAYS
+    return just_in_time(fit, patience, over=0)
 
 
 def kind_of_live(policy: Policy) -> Kind:

@@ -40,15 +40,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from goodarm.engine.assemble import first_fit, loop_parameters, start_pool
 from goodarm.engine.compile import (
-    ALWAYS,
-    EVERY_ARM,
-    FIT_OF_SLOW_RULE,
     INDICES,
     SIMULATED_ROUNDS,
     SLOW_RULE,
     as_native_rounds,
     just_in_time,
 )
+from goodarm.engine.live.assembly import live_fit
 from goodarm.engine.live.checks import offsets_of
 from goodarm.engine.live.scan import ScanStep, indices
 from goodarm.engine.live.step import Account, ArmState, Asked, CompiledPlay, Tenths, as_plain, like, packed, unpacked
@@ -83,7 +81,6 @@ from goodarm.rules.beliefs import (
 )
 from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.several_bars import evidence_for_all
-from goodarm.rules.learners.ladder import ladder_learner
 from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling import IndexRule
 
@@ -249,11 +246,7 @@ class BarsStep(ScanStep):
             raise RuleFailed(NO_INDEX)
 
     def _fit(self) -> None:
-        learner = self.policy.learner
-        fit, next_round = learner_parts(learner)
-        if learner is not None:
-            slow = FIT_OF_SLOW_RULE if learner is ladder_learner else ALWAYS
-            fit = just_in_time(fit, slow if learner.native else EVERY_ARM, over=0)
+        fit, (_, next_round) = live_fit(self.policy.learner), learner_parts(self.policy.learner)
         *_, fitting, timing = self.parameters
         now = float(self.rounds)
         self.pools = [

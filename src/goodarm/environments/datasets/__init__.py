@@ -1,4 +1,4 @@
-"""Real data: the environments need only the counts in `tables/`; the full files are found or fetched when asked for."""
+"""Real data: the environments need only the counts in `tables/`; the full files are found or fetched on demand."""
 
 from goodarm.environments.datasets._store import Dataset, File, cache_folder, fetch, read
 from goodarm.environments.datasets.caption_contest import CAPTION_CONTEST

@@ -1,7 +1,7 @@
 """Find a dataset's files: in the folder GOODARM_DATA, in the cache, or at the publisher's address, in this order.
 
-A file is known by the sha256 of its content, unpacked and with lines that end in a single line feed. Every file is
-checked whenever it is read; one that differs is refused. The cache has the same layout as GOODARM_DATA.
+A file is identified by the sha256 of its content, unpacked and with line feeds as line ends. Every file is checked
+whenever it is read, and refused if it differs. The cache has the same layout as GOODARM_DATA.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SECONDS_WITHOUT_A_BYTE = 30.0
 CHUNK = 1 << 16
 
 Progress = Callable[[int, int | None], None]
-"""Called with the bytes so far and, where the server says it, the bytes in all."""
+"""Called with the bytes so far and, if the server reports it, the total."""
 
 
 def unpacked(raw: bytes, name: str) -> bytes:
-    """The content that the pinned sha256 is taken of."""
+    """The content whose sha256 is pinned."""
     content = gzip.decompress(raw) if name.endswith(".gz") else raw
     return content.replace(b"\r\n", b"\n")
 
@@ -48,7 +48,7 @@ class File:
     prepare: Callable[[bytes], bytes] = field(repr=False, compare=False)
 
     def found(self) -> Path | None:
-        """The file on this machine, not checked yet."""
+        """The file on this machine, unchecked."""
         folders = [Path(os.environ["GOODARM_DATA"])] if os.environ.get("GOODARM_DATA") else []
         return next((f / self.path for f in [*folders, cache_folder()] if (f / self.path).is_file()), None)
 
@@ -71,7 +71,7 @@ class Dataset:
 
     @property
     def way_out(self) -> str:
-        """Instructions if it can't be downloaded."""
+        """Instructions in case it can't be downloaded."""
         folder = self.files[0].path.split("/")[0]
         return (
             f"Get it with: goodarm data fetch {self.name}. Without a network, do so on another machine, copy the "
@@ -114,9 +114,9 @@ def read(dataset: Dataset, path: str) -> bytes:
 
 
 def fetch(dataset: Dataset, *, mirror: str | None = None, tell: Callable[[str], None] | None = None) -> list[Path]:
-    """Download every file from its publisher, check it, put it into the cache.
+    """Download every file from its publisher, check it, and put it into the cache.
 
-    Nothing is written before all files have been checked, and each appears under its name whole or not at all.
+    Nothing is written before all files have been checked, and each file appears completely or not at all.
     mirror : an address that serves the layout of GOODARM_DATA, in place of the publishers'
     tell   : called with licence and citation; prints them to stderr by default
     """
@@ -133,10 +133,10 @@ def fetch(dataset: Dataset, *, mirror: str | None = None, tell: Callable[[str], 
 
 
 def _checked(dataset: Dataset, file: File, raw: bytes, address: str, *, mirrored: bool) -> bytes:
-    """The content of what was served, if it is what was pinned."""
+    """The content of a served file, if it matches the pinned hash."""
     try:
         content = unpacked(raw, file.path) if mirrored else file.prepare(raw)
-    except Exception as error:  # whatever a damaged archive or table makes its reader raise
+    except Exception as error:  # damaged archives and tables may raise anything
         raise UnavailableData(
             f"{address} served something other than {file.path} ({error}); nothing was kept. {dataset.way_out}"
         ) from None
@@ -198,7 +198,7 @@ def download(address: str, way_out: str, progress: Progress) -> bytes:
     except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error or type(error).__name__
         raise UnavailableData(
-            f"can't fetch {address} ({reason}): offline, or the address is out of reach. {way_out}"
+            f"can't fetch {address} ({reason}): the machine is offline, or the address is unreachable. {way_out}"
         ) from None
     if expected is not None and len(content) != expected:
         raise UnavailableData(

@@ -1,4 +1,4 @@
-"""The small tables of counts in the package, and the arms that are made of them."""
+"""The small tables of counts in the package, and the arms made from them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ def counts(name: str) -> dict[str, NDArray[np.int64]]:
 
 
 def in_no_order(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The means in an uninformative order: a table of counts is sorted, and a policy that prefers low numbers,
-    in ties or in its first pass over the arms, would profit from it. numpy never changes
-    RandomState's stream, so the order is the same on every machine.
+    """The means in an uninformative order.
+
+    A table of counts is sorted, so a policy that prefers low numbers, in ties or in its first pass over the arms, would
+    profit. numpy never changes RandomState's stream, so the order is the same on every machine.
+
 
     >>> in_no_order(np.array([0.1, 0.2, 0.3, 0.4])).tolist()
     [0.2, 0.1, 0.3, 0.4]

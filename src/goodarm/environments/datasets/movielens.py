@@ -88,7 +88,7 @@ def movielens() -> Environment:
 
 
 def movielens_long() -> Environment:
-    """The same with ten times as many rounds."""
+    """`movielens` with ten times as many rounds."""
     return _environment("movielens-long", 1_000_000)
 
 

@@ -18,7 +18,7 @@ from goodarm.errors import UnknownName
 
 THRESHOLD = 0.005
 KEPT_COLUMNS = 10
-"""The publisher's log has 80 more: the affinities of user and item, which no environment of ours uses."""
+"""The publisher's log has 80 more columns, the affinities of user and item, which no environment here uses."""
 SAMPLES = (
     "https://raw.githubusercontent.com/st-tech/zr-obp/e86eab53f14b2de66de70841d65f01b1595403a9/obp/dataset/obd/"
     "{policy}/all/all.csv"
@@ -89,7 +89,7 @@ def open_bandit() -> Environment:
 
 
 def open_bandit_sample() -> Environment:
-    """The same with the click rates of the 10,000-row sample."""
+    """`open_bandit` with the click rates of the 10,000-row sample."""
     return _environment("open-bandit-sample", "sample", SAMPLE)
 
 

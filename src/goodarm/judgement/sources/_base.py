@@ -17,9 +17,9 @@ Progress = Callable[[float], None]
 """Called with the share of the log that has been read, from 0 to 1."""
 
 NULLISH = ("", "null", "na", "n/a", "nan", "none", "nil", "\\n")
-"""Texts that stand for no reward, in files that know only text."""
+"""Texts that mean a missing reward, in files without types."""
 WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
-"""Words that are rewards, in files that know only text."""
+"""Words that mean a reward, in files without types."""
 
 LATEST = 1e300
 """Largest absolute value of a time. Anything beyond is NaN or infinite."""
@@ -28,7 +28,7 @@ FITS = 1.0 - 1e-9
 
 
 def silent(share: float) -> None:
-    """Progress that is not shown."""
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,11 @@ class Sums:
     unreadable : rows whose reward is a text that is not a number
     total    : sum of the rewards, on the rule's scale: bounded rewards as (x - LOW)/(HIGH - LOW), subtracted from each
                reward before it is added, since a sum of large numbers loses the digits that matter
-    outside  : whether any reward is out of the declared range. A flag takes a third of the time of minimum and maximum
+    outside  : whether any reward is out of the declared range. Computing a flag takes a third of the time of minimum
+               and maximum
     squares  : sum of the squares, on the scale of `total`; only for Gaussian rewards and comparisons by squares
-    graded   : whether any reward is neither the smallest nor the largest possible; only if that chooses the rule
+    graded   : whether any reward lies strictly between the smallest and the largest possible; only if this determines
+               the rule
     logs     : sums of log(1 + l_j (x - xi)) for each bet of `LogOptions.bets`, shape (K, J); only by sums
     smallest, largest : smallest and largest reward; only for rewards without a range
     weight   : sum of the weights, of which `total` is the weighted sum; each weight lies in [0, 1]
@@ -54,7 +56,7 @@ class Sums:
     unnamed  : rows without a unit; they count only in `rows`
     timeless : rows whose time is missing or infinite; only with a window, and then refused
     over     : whether any unit is larger than `unit_limit`
-    around   : rows of the arm's segment, those without an arm or a reward included; only with propensities
+    around   : rows of the arm's segment, including those without an arm or a reward; only with propensities
     first    : time of its first row, in seconds or the column's own unit; only where a time is known
     """
 
@@ -83,7 +85,7 @@ class Sums:
 
 
 class Stray(NamedTuple):
-    """Rewards that can't be judged: how many there are, and the first of them."""
+    """Rewards that can't be judged: their number, and the first one."""
 
     rows: int
     arm: str | None
@@ -123,7 +125,7 @@ class LogSource(Protocol):
         """Number of rows before a time, in the unit of `Sums.first`."""
 
     def distinct(self, columns: LogColumns, options: LogOptions, column: str) -> int:
-        """Number of different values of a column within segments and arms, added up; it may be estimated."""
+        """Number of distinct values of a column within segments and arms, added up; may be an estimate."""
 
     def cells(self, columns: LogColumns, options: LogOptions, drawn: str | None, score: str | None) -> list[Cell]:
         """Every row of a fixed test set; `drawn` and `score` are columns."""

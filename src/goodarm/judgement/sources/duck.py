@@ -27,7 +27,7 @@ BATCH = 1_000_000
 SAMPLE = 1000
 """Number of rows that are read to find text columns that may hold times."""
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?")
-"""A time as text. Numbers and years alone are no times."""
+"""A time as text. Numbers and bare years are not times."""
 LOOK = 0.1
 """Seconds between two looks at the progress of a scan."""
 
@@ -62,7 +62,7 @@ def explained(title: str, error: Exception) -> str:
         line, expected, found = map(int, ragged.groups())
         quotes = ' A value that contains the separator must be in double quotes: "a, b".' if found > expected else ""
         return (
-            f"{title}: line {line} has {plural(found, 'column')}, and the header has {expected}. Correct the line."
+            f"{title}: line {line} has {plural(found, 'column')}, but the header has {expected}. Correct the line."
             f"{quotes}"
         )
     if re.search(r"magic bytes|too small to be a Parquet|not a Parquet|footer", text, re.IGNORECASE):
@@ -86,7 +86,7 @@ class DuckSource:
         return [(str(row[0]), str(row[1])) for row in rows]
 
     def times(self) -> list[str]:
-        """Columns of times. A text column is one if all of its values are times, as in every CSV file."""
+        """Columns of times, including text columns (as in CSV files) whose values are all times."""
         return [name for name, dtype in self._described if _kind(dtype) == "time" or name in self._texts_of_times]
 
     @cached_property
@@ -106,12 +106,12 @@ class DuckSource:
         return found
 
     def table(self, columns: LogColumns, options: LogOptions) -> sql.Table:
-        """The relation as this question reads it."""
+        """The relation, with types for this question."""
         kinds = {name: _kind(dtype) for name, dtype in self._described}
         return self._timed(sql.Table(self._relation, kinds, "DOUBLE", True), columns)
 
     def _timed(self, table: sql.Table, columns: LogColumns) -> sql.Table:
-        """The same with the time of a row as a number, if there is such a column."""
+        """The table with the time of each row as a number, if there is a column of times."""
         if columns.time is None:
             return table
         order = self.order_of(columns.time, table)
@@ -128,16 +128,16 @@ class DuckSource:
         table = self.table(columns, options)
         if options.where is not None:
             self._check_where(table, options.where)
-        # a NaN makes the sum one, except where rewards are cut: NaN counts as larger than any number
+        # a NaN makes the sum NaN, except where rewards are cut: NaN counts as larger than any number
         found = None if options.scale.cut else self._sums(table, columns, options, progress, False)
         if found is None or np.isnan(found.total[found.pulls > 0]).any():
-            # a file's statistics leave NaN out, and DuckDB would trust them and not look
+            # a file's statistics leave NaN out, and DuckDB would trust them instead of reading the values
             self.con.execute("SET disabled_optimizers = 'statistics_propagation'")
             found = self._sums(replace(table, proven=frozenset()), columns, options, progress, True)
         return found
 
     def _check_where(self, table: sql.Table, where: str) -> None:
-        """Refuse a filter that can't be read, before any row is."""
+        """Refuse an invalid filter before any row is read."""
         import duckdb
 
         try:
@@ -199,12 +199,12 @@ class DuckSource:
             yield Batch(batch.column(0).to_numpy(), batch.column(1).to_numpy(), at)
 
     def order_of(self, column: str, table: sql.Table) -> str:
-        """A text column is ordered as a number or a time, if it holds nothing else."""
+        """The expression to order by: a text column counts as numbers or times if it holds nothing else."""
         name = sql.quoted(column)
         if table.kinds[column] != "text":
             return name
         if column not in self._orders:
-            # casts to TIMESTAMP ignore an offset such as +02:00; times without one are read as they are
+            # casts to TIMESTAMP ignore an offset such as +02:00; times without one are read unchanged
             offset = f"regexp_matches({name}, ':.*[+-]\\d\\d(:?\\d\\d)?$')"
             time = (
                 f"CAST(CASE WHEN {offset} THEN timezone('UTC', TRY_CAST({name} AS TIMESTAMPTZ)) "
@@ -218,7 +218,7 @@ class DuckSource:
         return self._orders[column]
 
     def run(self, query: str, *, lazily: bool = False) -> Any:
-        """A query whose failure becomes one line; its rows are computed when they are asked for."""
+        """Run a query; errors become one line. With `lazily`, rows are computed when they are fetched."""
         import duckdb
 
         try:
@@ -302,7 +302,7 @@ class FileSource(DuckSource):
         return self._timed(sql.Table(self._scan(types), kinds, "DOUBLE", True), columns)
 
     def _check_header(self, dialect: Dialect, columns: LogColumns) -> None:
-        """Refuse rewards in a column whose name is a number, and names that two columns have."""
+        """Refuse a reward column whose name is a number, and duplicate column names."""
         if any(like_data(name) for name in (columns.reward, columns.pulls, columns.total) if name is not None):
             raise header_missing(self.title, dialect.header)
         for name in columns.used:
@@ -314,9 +314,9 @@ class FileSource(DuckSource):
                 )
 
     def _proven(self, reward: str | None, options: LogOptions) -> frozenset[str]:
-        """The reward, if the statistics of every row group say that it has no NULL and keeps to its range.
+        """The reward column, if the statistics of every row group show no NULL and no value outside the range.
 
-        They leave NaN out: it shows in the sum, and the sums are then taken again with all checks.
+        Statistics leave NaN out. It makes the sum NaN, and the sums are then computed again with all checks.
         """
         kind = _kind(dict(self._described).get(reward or "", ""))
         if reward is None or not options.scale.bounded or kind not in ("whole", "number", "float", "boolean"):

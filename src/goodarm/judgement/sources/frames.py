@@ -20,13 +20,13 @@ from goodarm.problem import SubGaussian
 
 EXTRAS = ("n", "squares", "weight", "capped", "improper", "graded")
 EXACT = 2**53
-"""Largest whole number up to which every whole number is a float."""
+"""Largest n for which every whole number up to n is a float."""
 TIME = "goodarm_time"
-WAY_OUT = "Filter the table before you give it."
+WAY_OUT = "Filter the table first."
 
 
 class FrameSource:
-    """A table that narwhals knows."""
+    """A table of any library that narwhals supports."""
 
     def __init__(self, data: Any) -> None:
         import narwhals as nw
@@ -92,7 +92,7 @@ class FrameSource:
         ]
         seen = _number(schema, columns.reward or "")
         finite = (seen >= -LARGEST_AMOUNT) & (seen <= LARGEST_AMOUNT)
-        x = nw.when(finite).then(seen)  # infinite ones are refused, and their sum may have no value
+        x = nw.when(finite).then(seen)  # infinite rewards are refused, and their sum may be undefined
         made = [*names, nw.col(columns.unit or "").cast(nw.String).alias("unit"), seen.alias("seen")]
         made.append((nw.when(~x.is_null()).then(x).otherwise(0.0) if options.nulls == "zero" else x).alias("x"))
         if columns.denominator is not None:
@@ -211,7 +211,7 @@ class FrameSource:
         return streamed(self._in_time(columns), self.kind, options, sums)
 
     def _in_time(self, columns: LogColumns) -> Any:
-        """Names, reward and time of every row, in the engine's own terms."""
+        """Names, reward and time of every row, as expressions of the engine."""
         import narwhals as nw
 
         keys = [nw.col(key).cast(nw.String).alias(f"key{j}") for j, key in enumerate((*columns.by, columns.arm))]
@@ -219,7 +219,7 @@ class FrameSource:
         return self.frame.select(*keys, x.alias("x"), nw.col(columns.order or "").alias("t")).to_native()
 
     def through_duckdb(self) -> DuckSource:
-        """The same table as DuckDB sees it, where it is in this process's memory."""
+        """The same table in DuckDB, if it is in this process's memory."""
         if self.kind not in ("duckdb", "pandas", "polars", "pyarrow"):
             raise UnreadableTable(
                 f"a {self.kind} table can't be read in order or by `where` here. {WAY_OUT} "
@@ -324,8 +324,8 @@ def _number(schema: Any, name: str, less: float = 0.0) -> Any:
         return column.cast(nw.Int64).cast(nw.Float64)
     if not (dtype.is_numeric() or dtype == nw.Unknown):
         raise UnreadableTable(
-            f"the column {name!r} holds {dtype}, not numbers. Turn it into numbers before you give it, "
-            "such as 1 for yes and 0 for no."
+            f"the column {name!r} holds {dtype}, not numbers. Convert it to numbers first, such as 1 for yes and 0 for "
+            "no."
         )
     if less and dtype.is_integer() and less.is_integer() and abs(less) < 2.0**62:
         return (column.cast(nw.Int64) - int(less)).cast(nw.Float64)
@@ -405,7 +405,7 @@ def _without_where(options: LogOptions) -> LogOptions:
 
 
 def _from_mapping(data: Mapping[str, Any]) -> Any:
-    """A dict of columns as whichever table is installed."""
+    """Convert a dict of columns to a table of an installed library."""
     from importlib.util import find_spec
 
     for name in ("pyarrow", "polars", "pandas"):
@@ -415,7 +415,7 @@ def _from_mapping(data: Mapping[str, Any]) -> Any:
             columns = {key: list(values) for key, values in data.items()}
             if len({len(values) for values in columns.values()}) > 1:
                 lengths = ", ".join(f"{key} has {len(values):,}" for key, values in columns.items())
-                raise UnreadableTable(f"the table: its columns differ in length: {lengths}. Give one value per row.")
+                raise UnreadableTable(f"the table: the columns differ in length: {lengths}. Give one value per row.")
             try:
                 return nw.from_dict(columns, backend=name).to_native()
             except (ValueError, TypeError, OverflowError) as error:

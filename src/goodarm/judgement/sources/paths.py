@@ -1,4 +1,4 @@
-"""Files of a log: which ones a path means, what kind they are, and how a CSV file is written."""
+"""Files of a log: those that a path names, their kind, and the dialect of CSV files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Files:
 class Dialect:
     """Dialect of a CSV file.
 
-    repeated : names that several columns have; the later ones get their number in `header`
+    repeated : names of several columns; in `header`, all but the first get their number
     """
 
     separator: str
@@ -49,7 +49,7 @@ class Dialect:
 
 
 def find_files(place: str | Path) -> Files:
-    """The files that a path, a folder or a glob stands for."""
+    """The files that a path, a folder or a glob names."""
     text = str(place)
     if not text.strip():
         raise UnreadableTable(
@@ -67,12 +67,12 @@ def find_files(place: str | Path) -> Files:
             f"{text}: there is no such file or folder. Give a path, a glob in quotes, or postgresql://..."
         )
     if not found:
-        raise UnreadableTable(f"{text}: no CSV, Parquet or JSON Lines file is there. Give another folder or glob.")
+        raise UnreadableTable(f"{text}: there is no CSV, Parquet or JSON Lines file. Give another folder or glob.")
     kinds = {kind_of(each) for each in found}
     if None in kinds:
         wrong = next(each for each in found if kind_of(each) is None)
         raise UnreadableTable(
-            f"{wrong}: unknown kind of table. Give .csv, .tsv, .parquet, .jsonl, also as .gz or .zst."
+            f"{wrong}: unknown kind of table. Give .csv, .tsv, .parquet or .jsonl, optionally with .gz or .zst."
         )
     if len(kinds) > 1:
         raise UnreadableTable(f"{text}: files of several kinds ({', '.join(sorted(map(str, kinds)))}). Name one kind.")
@@ -114,7 +114,7 @@ def _dialect(path: Path, separator: str | None, encoding: str | None) -> Dialect
         ) from None
     lines = text.lstrip("\ufeff").splitlines()
     if not lines or not lines[0].strip():
-        raise UnreadableTable(f"{path}: the first line must name the columns, and it is empty.")
+        raise UnreadableTable(f"{path}: the first line must name the columns, but it is empty.")
     mark = separator or max(SEPARATORS, key=lambda each: (lines[0].count(each), -SEPARATORS.index(each)))
     header = [name.strip() for name in next(csv.reader(lines, delimiter=mark))]
     repeated = frozenset(name for name in header if name and header.count(name) > 1)

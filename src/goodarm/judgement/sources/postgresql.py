@@ -34,7 +34,7 @@ KINDS = {
 
 
 def without_password(address: str) -> str:
-    """The address as it may be shown.
+    """The address without its password, for messages.
 
     >>> without_password("postgresql://me:secret@host/db")
     'postgresql://me@host/db'
@@ -45,7 +45,7 @@ def without_password(address: str) -> str:
 
 
 class PostgresSource:
-    """A relation of a PostgreSQL server; read only, one row per arm comes back."""
+    """A relation of a PostgreSQL server. It is only read, and returns one row per arm."""
 
     def __init__(self, address: str, table: str | None, query: str | None) -> None:
         if (table is None) == (query is None):
@@ -76,7 +76,7 @@ class PostgresSource:
         return found
 
     def close(self) -> None:
-        """Leave the server."""
+        """Disconnect from the server."""
         self.con.close()
 
     def names(self) -> list[str]:
@@ -89,7 +89,7 @@ class PostgresSource:
         for name in (columns.reward, columns.pulls, columns.total, columns.propensity, columns.denominator):
             if name is not None and self._described[name] in ("other", "time"):
                 raise UnreadableTable(
-                    f"{self.title}: the column {name!r} holds no numbers. Cast it in a `query`, as {name}::float8."
+                    f"{self.title}: the column {name!r} holds no numbers. Cast it in a `query`: {name}::float8."
                 )
         table = sql.Table(self._relation, self._described, "double precision", False)
         if columns.time is None or self._described[columns.time] == "other":
@@ -101,7 +101,7 @@ class PostgresSource:
     def sums(self, columns: LogColumns, options: LogOptions, progress: Progress) -> Sums:
         table = self._table(columns)
         found = self._sums(table, columns, options, options.scale.cut)  # a cut NaN would count as the cap
-        if np.isnan(found.total[found.pulls > 0]).any():  # a NaN makes the sum one
+        if np.isnan(found.total[found.pulls > 0]).any():  # a NaN makes the sum NaN
             found = self._sums(table, columns, options, True)
         progress(1.0)
         return found

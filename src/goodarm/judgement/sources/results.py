@@ -2,7 +2,7 @@
 
 promptfoo : `promptfoo eval --output results.json`. An arm is a prompt with a provider. Test cases with the same
             variables and assertions are one case, so `--repeat` gives repetitions.
-inspect   : logs of Inspect, JSON or .eval. An arm is a model, with its task and solver where these differ between logs.
+inspect   : logs of Inspect, JSON or .eval. An arm is a model, with its task and solver if these differ between logs.
 lm-eval   : `samples_*.jsonl` of `lm-eval --log_samples`. An arm is the folder of the file, which lm-eval names after
             the model.
 
@@ -32,7 +32,7 @@ def read_results(place: str | Path, kind: str, metric: str | None = None) -> dic
 
     place  : a file, or a folder of files
     kind   : "promptfoo", "inspect" or "lm-eval"
-    metric : which score is the reward, where there are several. promptfoo: "success" (default), "score" or a named
+    metric : the score to use as the reward, if there are several. promptfoo: "success" (default), "score" or a named
              score; inspect: a scorer's name; lm-eval: a metric, "exact_match" or "exact_match,strict-match" with its
              filter
     """
@@ -165,7 +165,7 @@ def _inspect_rows(file: Path, log: dict[str, Any], arm: str, metric: str | None)
         value = scores[name]["value"] if name in scores and not sample.get("error") else None
         grade = INSPECT_GRADES.get(value) if isinstance(value, str) else _number(value, file, f"score {name}")
         if isinstance(value, str) and grade is None:
-            raise UnreadableTable(f"{file}: the score {value!r} of sample {sample['id']} is no grade of Inspect.")
+            raise UnreadableTable(f"{file}: the score {value!r} of sample {sample['id']} is not a grade of Inspect.")
         yield arm, str(sample["id"]), grade, int(sample.get("epoch", 1))
 
 

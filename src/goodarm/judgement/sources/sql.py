@@ -35,7 +35,7 @@ OF_UNITS = ("pending", "unnamed", "timeless", "over")
 
 
 def quoted(name: str) -> str:
-    """A column or table as SQL writes it.
+    """Quote the name of a column or table for SQL.
 
     >>> print(quoted('my "own" arm'))
     "my ""own"" arm"
@@ -44,7 +44,7 @@ def quoted(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A text as SQL writes it."""
+    """Quote a text for SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -55,10 +55,10 @@ class Table:
     relation : the expression after FROM
     kinds    : column -> kind
     double   : the database's name for a float of 64 bits
-    try_cast : can it turn text into numbers without failing?
-    proven   : columns without a NULL whose values all lie in the question's range, as the file itself says
-    time     : the time of a row as a number, where one is known
-    many     : an aggregate that counts different values, of {}
+    try_cast : whether it can convert text to numbers without failing
+    proven   : columns without NULL whose values all lie in the question's range, according to the file's statistics
+    time     : the time of a row as a number, if known
+    many     : an aggregate that counts distinct values of {}
     """
 
     relation: str
@@ -70,7 +70,7 @@ class Table:
     many: str = "count(DISTINCT {})"
 
     def number(self, column: str, no_nan: bool) -> str:
-        """The column as a number, NULL where it holds none."""
+        """The column as a number; NULL where the value is not a number."""
         name, kind = quoted(column), self.kinds[column]
         if kind == "boolean":
             return f"CAST({name} AS INTEGER)"
@@ -115,15 +115,15 @@ def _nullish(name: str) -> str:
 
 
 def sums_query(table: Table, columns: LogColumns, options: LogOptions, no_nan: bool = False) -> str:
-    """One row per segment and arm; the checks of NULLs and range come out of the same scan."""
+    """One row per segment and arm. The same scan checks NULLs and the range."""
     if table.time is None and (options.seconds is not None or options.by_appearance):
         raise UnreadableTable(
             f"the column {columns.time!r} holds neither times nor numbers, so the time of each row is unknown. Turn "
-            "its values into times; PostgreSQL does so in a `query`, as at::timestamp."
+            "its values into times; PostgreSQL does this in a `query`: at::timestamp."
         )
     keys = [*columns.by, columns.arm]
     double = table.double
-    # whole numbers are written out later: with many arms, doing it in the query would take as long as the scan
+    # whole numbers become text later: with many arms, converting them in the query would take as long as the scan
     shown = [
         f"{quoted(key) if table.kinds.get(key) == 'whole' else f'CAST({quoted(key)} AS {_text(table)})'} AS key{j}"
         for j, key in enumerate(keys)
@@ -172,7 +172,7 @@ def _of_rewards(table: Table, columns: LogColumns, options: LogOptions, no_nan: 
 
 
 def _graded(table: Table, options: LogOptions, reward: str, x: str) -> dict[str, str]:
-    """A flag: does any reward lie between the ends of the range? Whole numbers in [0, 1] do not."""
+    """A flag: whether any reward lies strictly between the ends of the range. Whole numbers in [0, 1] do not."""
     scale = options.scale
     if table.kinds[reward] in ("boolean", "whole") and not scale.moved:
         return {}
@@ -192,7 +192,7 @@ def _logs(table: Table, options: LogOptions, x: str, proven: bool = False) -> di
 
 
 def _per_unit(table: Table, columns: LogColumns, options: LogOptions, no_nan: bool) -> str:
-    """A relation with one row per segment, arm and unit: what `_of_units` adds up."""
+    """A relation with one row per segment, arm and unit, which `_of_units` sums up."""
     assert columns.unit is not None
     keys = ", ".join(quoted(key) for key in (*columns.by, columns.arm, columns.unit))
     reward, scale, double = columns.reward or "", options.scale, table.double
@@ -286,7 +286,7 @@ def cells_query(table: Table, columns: LogColumns, options: LogOptions, place: s
 
 
 def distinct_query(table: Table, columns: LogColumns, options: LogOptions, column: str) -> str:
-    """Query for the number of different values of a column within segments and arms."""
+    """Query for the number of distinct values of a column within segments and arms."""
     keys = ", ".join(quoted(key) for key in (*columns.by, columns.arm, column))
     return f"SELECT {table.many.format(f'({keys})')} FROM {table.relation}{_where(options)}"
 
@@ -308,7 +308,7 @@ def _of_totals(table: Table, columns: LogColumns, options: LogOptions) -> dict[s
 
 
 def stray_query(table: Table, columns: LogColumns, options: LogOptions, *, count: bool) -> str:
-    """Rewards outside the range or not readable: how many, or the first with its arm."""
+    """Query for rewards outside the range or unreadable: their number, or the first with its arm."""
     arm = f"CAST({quoted(columns.arm)} AS {_text(table)})"
     if columns.pulls is not None and columns.total is not None:
         n, s = (table.number(name, False) for name in (columns.pulls, columns.total))
@@ -342,7 +342,7 @@ def _outside(options: LogOptions, x: str) -> str:
 
 
 def _impossible(options: LogOptions, n: str, s: str) -> str:
-    """Totals that no rewards in the range can have; sums of rounded numbers may be off by a little."""
+    """Condition for totals that no rewards in the range can have, with a tolerance for sums of rounded numbers."""
     scale = options.scale
     wrong = f"{n} < 0"
     if scale.bounded:

@@ -30,7 +30,7 @@ def streamed(table: Any, kind: str, options: LogOptions, sums: Sums) -> Iterator
 
 
 def _from_spark(table: Any) -> Iterable[Any]:
-    """Sorted by the cluster; one partition after the other comes to this machine."""
+    """Sorted by the cluster; this machine receives one partition after the other."""
     from pyspark.sql import functions
 
     numbered = table.withColumn("goodarm_row", functions.monotonically_increasing_id())
@@ -39,7 +39,7 @@ def _from_spark(table: Any) -> Iterable[Any]:
 
 
 def _from_ibis(table: Any) -> Iterator[tuple[Any, ...]]:
-    """Sorted by the engine; the three columns come to this machine in one table."""
+    """Sorted by the engine; this machine receives the three columns as one table."""
     import ibis  # type: ignore[import-untyped]  # it has no types
 
     numbered = table.mutate(goodarm_row=ibis.row_number())
@@ -49,7 +49,7 @@ def _from_ibis(table: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _times(values: list[Any]) -> Any:
-    """Times as numpy has them; numbers and texts as they are."""
+    """Times as numpy datetimes; numbers and texts unchanged."""
     if all(isinstance(value, datetime) for value in values):
         return np.array([value.replace(tzinfo=None) for value in values], dtype="datetime64[us]")
     found = np.empty(len(values), dtype=object)

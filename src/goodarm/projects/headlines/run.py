@@ -11,11 +11,11 @@ HEADLINES = [f"{opening} {subject}" for opening in OPENINGS for subject in SUBJE
 VIEWS = 30_000
 
 readers = random.Random(7)
-CLICK_RATES = {headline: readers.betavariate(1.2, 60) for headline in HEADLINES}  # which the campaign does not know
+CLICK_RATES = {headline: readers.betavariate(1.2, 60) for headline in HEADLINES}  # unknown to the campaign
 
 
 def clicked(headline):
-    """Show a headline to one reader. Put your own page here."""
+    """Show a headline to one reader. Replace this with your own page."""
     return readers.random() < CLICK_RATES[headline]
 
 
@@ -27,7 +27,7 @@ if __name__ == "__main__":
         rows = csv.writer(log)
         if log.tell() == 0:
             rows.writerow(["headline", "clicked"])
-        tickets = campaign.waiting()  # of a run that was interrupted
+        tickets = campaign.waiting()  # from an interrupted run
         try:
             while campaign.tally().told < VIEWS and (tickets := tickets or campaign.ask(100)):
                 results = [(ticket, clicked(ticket.arm)) for ticket in tickets]
@@ -35,7 +35,7 @@ if __name__ == "__main__":
                 rows.writerows([ticket.arm, int(click)] for ticket, click in results)
                 tickets = []
         except KeyboardInterrupt:
-            print("interrupted; run it again to go on")
+            print("interrupted; run it again to continue")
         found = campaign.verdicts()
         print(found)
         print(campaign)

@@ -7,11 +7,11 @@ from goodarm import Campaign, Gaussian
 NOISE, BAR, DAYS, WELLS = 1.0, 1.0, 40, 24
 nature = np.random.default_rng(5)
 DESCRIPTORS = nature.normal(size=(40, 3))
-ACTIVITY = DESCRIPTORS @ [1.2, -0.8, 0.4]  # which the campaign does not know
+ACTIVITY = DESCRIPTORS @ [1.2, -0.8, 0.4]  # unknown to the campaign
 
 
 def measured(molecule):
-    """One reading. Put your own instrument here."""
+    """Take one reading. Replace this with your own instrument."""
     return float(ACTIVITY[int(molecule[1:])] + NOISE * nature.normal())
 
 

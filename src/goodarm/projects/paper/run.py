@@ -7,10 +7,10 @@ import numpy as np
 import goodarm
 from goodarm.errors import ModelWarning
 
-warnings.simplefilter("ignore", ModelWarning)  # the printed algorithm decides by its model, which a run may refute
+warnings.simplefilter("ignore", ModelWarning)  # the printed algorithm decides by its model, which may not fit
 
 features = np.random.default_rng(0).normal(size=(200, 5))
-means = 0.5 + features @ [0.06, -0.03, 0.03, 0.0, 0.0]  # which no policy knows
+means = 0.5 + features @ [0.06, -0.03, 0.03, 0.0, 0.0]  # unknown to every policy
 arms = goodarm.bernoulli(means, threshold=0.5, horizon=20_000)
 model = goodarm.Linear(features)
 

@@ -39,7 +39,7 @@ CASES = {f"receipt {number}": receipt(number) for number in range(240)}
 
 
 def evaluate(ticket):
-    """Run one candidate on one case. Put the call of your model and your test of its answer here."""
+    """Run one candidate on one case. Replace this with a call of your model and a test of its answer."""
     text, expected = CASES[ticket.case]
     try:
         return CANDIDATES[ticket.arm](text) == expected

@@ -1,9 +1,11 @@
-"""An identification rule says when an arm is good or bad. It looks at the arm that was just pulled, and only at that
-arm's own rewards. A rule that decides by a model of all arms looks at every open arm.
+"""Identification rules decide when an arm is good or bad.
+
+A rule examines the arm that was just pulled, and only that arm's own rewards. A rule that decides by a model of all
+arms examines every open arm.
 
 `EvidenceRule`  keeps two e-processes as logarithms, log E+ against "mean <= threshold" and log E- against
                 "mean >= threshold". Good when log E+ >= log(K/delta), bad when log E- >= log(K/delta).
-`RadiusRule`    keeps nothing: good when mean - radius >= threshold, bad when mean + radius < threshold.
+`RadiusRule`    keeps no state: good when mean - radius >= threshold, bad when mean + radius < threshold.
 `ModelRule`     the same with radius = factor * width, mean and width from a model of all arms (see `models`).
 
 Proof that log(K/delta) suffices in each direction, without a factor 2 (shared by all evidence rules). An arm is either
@@ -31,13 +33,13 @@ ANY_SUB_GAUSSIAN: tuple[type, ...] = (Bounded, SubGaussian)
 
 @dataclass(frozen=True)
 class IdentificationRule(Rule):
-    """A rule that says when an arm is good or bad, with a guarantee and the reward families under which it holds.
+    """A rule that decides when an arm is good or bad, with a guarantee and the reward families for which it holds.
 
     guarantee : heuristic unless declared; `certified` needs a proof in the docstring of the rule's function
-    by_totals : is the verdict a function of the arm's pulls and total alone, whatever the order of the rewards? Such a
-                rule can judge a log whose order is lost, and a campaign whose rewards come late
-    memory    : how many numbers the rule keeps per arm. Up to one, `observe` returns it; for more, `arm.memory` is
-                the arm's own row of numbers, all 0 at first, which `observe` changes in place
+    by_totals : whether the verdict is a function of the arm's pulls and total alone, regardless of the order of the
+                rewards. Such a rule can judge logs whose order is lost and campaigns whose rewards come late
+    memory    : number of numbers that the rule keeps per arm. A single one is returned by `observe`; for more,
+                `arm.memory` is the arm's row of numbers, initially 0, which `observe` changes in place
     waits     : no verdict before every arm was pulled once; after that only on the arm that was just pulled, also with
                 a model (Tsai, Tsai & Lin, Algorithm 1). For simulated runs
     """
@@ -49,10 +51,10 @@ class IdentificationRule(Rule):
     waits: bool = False
 
     def valid_for(self, rewards: Rewards) -> bool:
-        """Does the guarantee hold for this family of rewards?
+        """Whether the guarantee holds for this family of rewards.
 
         Cases are rewards in [0, 1], but successive draws depend on each other: a proof for independent rewards does not
-        cover them, so that the rule must name them.
+        cover them, so the rule must name them.
         """
         if isinstance(rewards, GradedCases):
             return isinstance(rewards, tuple(each for each in self.families if issubclass(each, GradedCases)))
@@ -61,21 +63,22 @@ class IdentificationRule(Rule):
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceRule(IdentificationRule):
-    """Evidence, by one of two functions; the other one follows from it, or does not exist.
+    """Evidence, defined by one of two functions; the other one follows from it or does not exist.
 
     totals(pulls, total, bar, *parameters) -> (log E+, log E-): a function of the totals alone
     one_side(side, pulls, total, bar, *parameters) -> log E+ (side 1) or log E- (side -1), for rules where
                 one side costs half as much as both
-    observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory): `arm` is from before the reward
+    observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory): `arm` is the state before the reward
     usual     : `observe` for rewards in [0, 1] that never run out, when most of `observe` handles other reward
                 families. The engine compiles it in place of `observe`, in less time
     keeps_likelihoods : after `observe`, `arm.memory` has the likelihoods of the steps of the ladder
-                (`goodarm.rules.learners.ladder`) from `LIKELIHOODS` on; a sampling rule may read them there
+                (`goodarm.rules.learners.ladder`) from `LIKELIHOODS` on; a sampling rule may read them
     expected(pulls, total, pool, bar) -> approximate log E+ of such totals with the present learned values; for display
     only, for rules whose evidence depends on the order of the rewards
 
-    sums(reward, bar) -> a row of numbers, and from_sums(row, bar) -> (log E+, log E-): where evidence follows from a
-    few sums over the rewards, in any order. Such a rule gives `observe` too, and keeps the sums in `arm.memory`. Totals
+    sums(reward, bar) -> a row of numbers, and from_sums(row, bar) -> (log E+, log E-): for evidence that follows from a
+        few sums over the rewards, in any order. Such a rule also defines `observe`, and keeps the sums in `arm.memory`.
+        Totals
     are the special case sums(x) = (1, x). It holds for rewards that never run out, not for cases.
     """
 
@@ -108,9 +111,9 @@ class EvidenceRule(IdentificationRule):
 class RadiusRule(IdentificationRule):
     """radius(arm, pool, bar, *parameters) -> half-width of the interval around the arm's own mean S/N.
 
-    by_model : the interval lies around arm.mean, which is the model's where there is one; then every open arm is
-               looked at, unless the rule `waits`. Only for rules without a proof, since a proof about S/N does not
-               apply to a model's mean.
+    by_model : the interval lies around arm.mean, which is the model's if there is one; then every open arm is examined,
+               unless the rule `waits`. Only for rules without a proof, since a proof about S/N does not apply to a
+               model's mean.
     """
 
     radius: Formula
@@ -133,10 +136,10 @@ class ModelRule(IdentificationRule):
     """factor(log_det, regulariser, pool, bar, *parameters) -> half-width of every arm's interval in units of its width.
 
     log_det is log det V - log det V_0 and regulariser the ridge, or a kernel's gamma. A parameter whose default is NaN
-    has no safe value and must be given. inf: no verdict in this round.
+    has no safe value and must be given. A factor of inf means no verdict in this round.
 
     models : names of the models under which the proof holds
-    blind  : the proof needs a sampling rule that never looks at rewards; then decided arms may be pulled again
+    blind  : the proof needs a sampling rule that ignores rewards; then decided arms may be pulled again
     """
 
     factor: Formula

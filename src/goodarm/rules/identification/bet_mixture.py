@@ -1,4 +1,4 @@
-"""`bet-mixture`: a mixture over a fixed grid of bets; adapts to the variance, and needs only sums over the rewards."""
+"""`bet-mixture`: a mixture over a fixed grid of bets, which adapts to the variance and needs only sums over rewards."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def log_shares(bar: Bar) -> Row:
 def bets(bar: Bar) -> Row:
     """The bets l_j: first those on a mean above the threshold, all positive, then those below, all negative.
 
-    Rewards in [0, 1]: the bets that 0/1 rewards of mean mu_g call for, (mu_g - xi)/(xi (1 - xi)), mu_g as in
-    `gap-mixture`. Others: shares of 1/xi and of 1/(ceiling - xi), the largest that lose at most everything; 0 where
-    there is no ceiling.
+    Rewards in [0, 1]: the optimal bets for 0/1 rewards of mean mu_g, (mu_g - xi)/(xi (1 - xi)), mu_g as in
+    `gap-mixture`. Others: shares of 1/xi and of 1/(ceiling - xi), the largest bets that can't lose more than
+    everything; 0 without a ceiling.
     """
     found = np.empty(2 * STEPS)
     xi = bar.threshold
@@ -65,7 +65,7 @@ def sums(reward: float, bar: Bar) -> Row:
 
 
 def from_sums(logs: Row, bar: Bar) -> tuple[float, float]:
-    """(log E+, log E-) from the sums over an arm's rewards, in whatever order, from however many machines.
+    """(log E+, log E-) from the sums over an arm's rewards, in any order, from any number of machines.
 
     A pending reward at its worst adds `sums(0, bar)` to what E+ reads, and `sums(1, bar)` to what E- reads.
     Without a ceiling E- stays 1: no bet is possible, and no arm is called bad.
@@ -88,26 +88,26 @@ def log_mixture(logs: Row, first: int, log_shares: Row) -> float:
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
     """E+ = sum_j w_j prod_i (1 + l_j (x_i - xi)) over a fixed grid of bets l_j > 0; E- over bets l_j < 0.
 
-    The logarithm of each product is a sum over the rewards, so their order does not matter, nor where they were added
-    up. If rewards vary little, the larger l_j gain most, which would lose on 0/1 rewards of the same mean.
+    The logarithm of each product is a sum over the rewards, so neither their order nor the machine that adds them up
+    matters. If rewards vary little, the larger l_j gain most, although they would lose on 0/1 rewards of the same mean.
 
     Certified, for rewards in [0, 1] and for rewards x >= 0. Each factor has mean 1 + l_j (mu - xi): at most 1 for
     l_j > 0 and mu <= xi, and for l_j < 0 and mu >= xi. No factor is negative, since 0 < l_j < 1/xi, and
-    -1/(ceiling - xi) < l_j < 0. A mixture of fixed weights and sum 1 is a supermartingale of start 1 as they are.
-    With a cap, min(x, cap) is bet on: its mean is at most that of x, so that *good* holds for the mean of x, and *bad*
-    is a statement about the mean of min(x, cap). Without a ceiling every l_j < 0 is 0, and E- = 1.
+    -1/(ceiling - xi) < l_j < 0. A mixture of these supermartingales with fixed weights of sum 1 is a supermartingale
+    that starts at 1. With a cap, the bets are on min(x, cap). Its mean is at most that of x, so *good* holds for the
+    mean of x, and *bad* is a statement about the mean of min(x, cap). Without a ceiling every l_j < 0 is 0, and E- = 1.
 
     **Against `gap-mixture`.** For rewards in [0, 1] bets and weights are those of `gap-mixture`: its factor
     e^(g x)/(1 + xi (e^g - 1)) is convex in x, and 1 + l (x - xi) is its chord between x = 0 and x = 1. So the evidence
     is at least that of `gap-mixture` for any rewards, and the same if all of them are 0 or 1. Choosing between the two
-    after looking at the rewards costs nothing: whichever is used, it is at most this one supermartingale.
+    after looking at the rewards costs nothing: either one is at most this supermartingale.
 
     **Cases** drawn at most once, with results in [0, 1] and the total T over all N of them: if T = N xi, the next
-    result has mean m = (N xi - S)/(N - n). Each bet is then the one of the total N mu_j against the total N xi: with
+    result has mean m = (N xi - S)/(N - n). Each bet is then on the total N mu_j against the total N xi: with
     q_j = (N mu_j - S)/(N - n), clipped to [m, 1], its factor is x q_j/m + (1 - x)(1 - q_j)/(1 - m), linear in x. Its
     mean is 1 if the next result has mean m, and at most 1 if T <= N xi, since q_j >= m. m and q_j are known before the
-    draw; so the products are supermartingales here too, but depend on the order. E+ is infinite once S >= N xi: the
-    arm is good for certain; E- once S + N - n < N xi. E- mirrors this. Sums are compared to within 1e-9 N.
+    draw; so the products are supermartingales here too, but depend on the order. E+ is infinite once S >= N xi: the arm
+    is certainly good. E- is infinite once S + N - n < N xi. E- mirrors this. Sums are compared to within 1e-9 N.
 
     >>> from goodarm.problem import Problem
     >>> bar = Problem(threshold=0.5, arms=10).bar
@@ -116,7 +116,7 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
     (14.65, -1.76)
     """
     memory = arm.memory
-    if arm.pulls == 0.0:  # every bet starts where the arm's evidence does: at its share of delta
+    if arm.pulls == 0.0:  # every bet starts at the arm's share of delta, like its evidence
         for step in range(STEPS):
             memory[step], memory[STEPS + step] = arm.for_good, arm.for_bad
     if bar.cases < math.inf:
@@ -131,7 +131,7 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
 
 
 def after_case(memory: Row, first: int, pulls: float, total: float, reward: float, threshold: float, bar: Bar) -> float:
-    """log E+ after one more case, or log E- where everything is mirrored; writes the logarithms of the bets' wealth.
+    """log E+ after one more case, or log E- with everything mirrored. Writes the logarithms of the bets' wealth.
 
     At the bar itself the arm is good: E+ is certain from N xi on, E- only beyond N (1 - xi).
     """

@@ -14,8 +14,8 @@ def totals(pulls: float, total: float, bar: Bar, a0: float = 1.0, b0: float = 1.
     """Likelihood ratio averaged over a Beta(a0, b0) prior cut at the threshold; a function of S and N alone.
 
     log E+ = log B(a,b) + log P(Beta(a,b) > xi) - log B(a0,b0) - log P(Beta(a0,b0) > xi) - S log xi - (N-S) log(1-xi),
-    a = a0 + S, b = b0 + N - S; E- with "< xi". It is the average over q > xi of the valid bets of `kt`, so it is
-    valid for every reward in [0, 1], and does not depend on the order of the rewards.
+    a = a0 + S, b = b0 + N - S; E- with "< xi". It is the average over q > xi of the valid bets of `kt`, so it is valid
+    for all rewards in [0, 1] and does not depend on their order.
     """
     n, s = pulls, total
     a, b = a0 + s, b0 + n - s

@@ -1,4 +1,4 @@
-"""`betting`: wagers sized by the estimated mean and variance; the tightest for bounded rewards that are not 0/1."""
+"""`betting`: bets sized by the estimated mean and variance; the tightest rule for bounded rewards that are not 0/1."""
 
 from __future__ import annotations
 

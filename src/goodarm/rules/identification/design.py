@@ -1,4 +1,4 @@
-"""`design`: intervals for pulls that never look at rewards, checked at geometric times; under a linear model."""
+"""`design`: intervals for sampling that ignores rewards, checked at geometric times, under a linear model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from goodarm.verdict import Guarantee
 
 
 def check_number(now: float, first: float, growth: float) -> float:
-    """k if round `now` is the k-th check, the first round at or after first * growth^(k-1); 0 if it is none.
+    """k if round `now` is the k-th check, the first round at or after first * growth^(k-1); otherwise 0.
 
     >>> [check_number(float(t), 50.0, 1.1) for t in (49, 50, 54, 55, 61)]
     [0.0, 1.0, 0.0, 2.0, 3.0]
@@ -43,7 +43,7 @@ def factor(
     (`sigma`, 0 for the reward family's), if the pulls do not depend on the rewards. Then x_i'(theta_hat - theta) is a
     fixed linear combination of the noises: sigma w_i-sub-Gaussian around a bias of at most sqrt(ridge) S w_i. One
     direction of one arm fails at check k with probability at most delta/(K k(k+1)); only one direction of an arm can
-    be wrong, and sum 1/(k(k+1)) = 1. A verdict must not change the pulls either: decided arms stay in the design.
+    be wrong, and sum 1/(k(k+1)) = 1. Verdicts must not change the pulls either, so decided arms stay in the design.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.rules.beliefs import Pool

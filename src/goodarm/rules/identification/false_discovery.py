@@ -2,9 +2,9 @@
 
 Sort the evidence: with g arms already called, call the next j where E_(j) >= K/((g + j) delta), the largest such j.
 
-Proof. An arm i that is called keeps its evidence E_i (it is never pulled again), and E_i >= K/(r_i delta) with r_i the
-number called at that moment, so E_i >= K/(R delta) for the final number R >= r_i. The share of wrong ones is
-sum over wrong i of 1/R <= sum over wrong i of delta E_i / K, and each E_i, taken at a stopping time of an e-process of
+Proof. A called arm i keeps its evidence E_i (it is never pulled again), and E_i >= K/(r_i delta), where r_i is the
+number called at that moment, so E_i >= K/(R delta) for the final number R >= r_i. The share of wrong calls is sum over
+wrong i of 1/R <= sum over wrong i of delta E_i / K, and each E_i, taken at a stopping time of an e-process of
 a true hypothesis, has expectation at most 1: the expected share is at most delta (Wang & Ramdas 2022, JRSS B 84(3)).
 """
 
@@ -30,7 +30,7 @@ def empty_ledger(arms: int) -> Ledger:
 
 
 def enlist(ledger: Ledger, side: int, arm: int) -> None:
-    """Put an arm on a list, once."""
+    """Put an arm on a list, unless it is already there."""
     length = ledger[side, 0]
     for j in range(length):
         if ledger[side, 2 + j] == arm:
@@ -79,7 +79,7 @@ def strike(ledger: Ledger, side: int, arm: int) -> None:
 def decide_by_rank(arms: Table, arm: int, ledger: Ledger, called: NDArray[np.int64], bar: Bar) -> tuple[int, int]:
     """Verdicts that follow from the new evidence of `arm`, written into the table and to `called`.
 
-    Returns their number, and how many of these arms were open before: a suspended arm can be decided too.
+    Returns their number, and the number of these arms that were open before: suspended arms can also be decided.
     """
     found, opened = 0, 0
     for side in range(2):
@@ -98,8 +98,8 @@ def decide_by_rank(arms: Table, arm: int, ledger: Ledger, called: NDArray[np.int
 def needed_by_rank(ledger: Ledger, side: int, verdict: float, bar: Bar) -> float:
     """The evidence that a verdict on this side needs: log(K/(r delta)), r the number of arms called with it.
 
-    For an arm that was called, r counts all arms called on its side so far, itself included; e-BH holds for each of
-    them with that r. For another arm, r is one more.
+    For a called arm, r counts all arms called on its side so far, including itself, and e-BH holds for each of them
+    with that r. For other arms, r is one more.
     """
     already = ledger[side, 1]
     return float(bar.budget - math.log(already if verdict == 1.0 - 2.0 * side else already + 1.0))

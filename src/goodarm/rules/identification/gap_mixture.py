@@ -17,13 +17,13 @@ TYPICAL, BREADTH = 0.3, 1.2
 """The weight of a gap is largest at `TYPICAL` and falls by a factor e for each factor e^`BREADTH` away from it."""
 
 GAPS = SMALLEST * GROWTH ** np.arange(STEPS)
-"""From 0.01 to 5.12: in logits, or for rewards without bounds in halves of sigma (the same at a threshold of 1/2)."""
+"""Gaps from 0.01 to 5.12: in logits, or for unbounded rewards in halves of sigma (the same at a threshold of 1/2)."""
 
 ODDS_UP, ODDS_DOWN = np.expm1(GAPS), np.expm1(-GAPS)
 """e^g - 1 and e^-g - 1."""
 
 NEGLIGIBLE = 35.0
-"""Terms e^35 times smaller than the largest are left out: they don't change a sum of floats."""
+"""Terms e^35 times smaller than the largest are left out, because they don't change a sum of floats."""
 
 
 def log_weights() -> Row:
@@ -58,12 +58,12 @@ def log_average(side: float, pulls: float, total: float, bar: Bar) -> float:
         elif term > top - NEGLIGIBLE:
             tail += math.exp(term - top)
         else:
-            break  # log L_g is concave in g: once it falls it goes on falling
+            break  # log L_g is concave in g, so it keeps falling
     return float(top) + math.log(tail)
 
 
 CERTAIN = 1e9
-"""log E if the hypothesis has become impossible, and -log E if every alternative has. Finite, unlike inf."""
+"""log E if the hypothesis has become impossible, and -log E if every alternative has. It is finite, unlike inf."""
 
 
 def is_certain(evidence: float) -> bool:
@@ -82,7 +82,7 @@ def smallest_good(threshold: float, cases: float) -> float:
 
 
 def log_average_of_cases(side: float, pulls: float, total: float, bar: Bar) -> float:
-    """The same for cases that are drawn at most once: hypergeometric likelihoods in place of binomial ones.
+    """`log_average` for cases that are drawn at most once: hypergeometric likelihoods in place of binomial ones.
 
     E- is E+ of the failures: S, T, T0 and the means mirrored.
     """
@@ -101,7 +101,7 @@ def log_average_of_cases(side: float, pulls: float, total: float, bar: Bar) -> f
         wanted = math.floor(cases * (mean if side > 0.0 else 1.0 - mean) + 0.5)
         other = min(max(wanted, null + 1.0), cases)
         if lost > cases - other:
-            break  # impossible under this alternative, and under those further away
+            break  # impossible under this alternative and all larger ones
         more = other - null
         term = LOG_WEIGHTS[step] + log_choose_growth(null, won, more) - log_choose_growth(cases - other, lost, more)
         if term > top:
@@ -115,38 +115,40 @@ def log_average_of_cases(side: float, pulls: float, total: float, bar: Bar) -> f
 
 
 def totals(pulls: float, total: float, bar: Bar) -> tuple[float, float]:
-    """Likelihood ratio averaged over gaps to the threshold, small ones and large; a function of S and N alone.
+    """Likelihood ratio averaged over small and large gaps to the threshold; a function of S and N alone.
 
-    E+ = sum_g w_g L_g over the gaps g = 0.01, 0.02, ..., 5.12 (each twice the one before), E- over -g, with the
-    weights w_g proportional to exp(-|log(g/0.3)|/1.2) and of sum 1. Rewards in [0, 1]: the mean mu_g has
+    E+ = sum_g w_g L_g over the gaps g = 0.01, 0.02, ..., 5.12 (each twice the one before), E- over -g, with weights w_g
+    proportional to exp(-|log(g/0.3)|/1.2) that sum to 1. Rewards in [0, 1]: the mean mu_g has
     logit mu_g = logit xi + g, and L_g = (mu_g/xi)^S ((1-mu_g)/(1-xi))^(N-S) = exp(S g - N log(1 + xi (e^g - 1))).
     Other rewards: mu_g = xi + g sigma/2, and L_g = exp(l (S - N xi) - N l^2 sigma^2/2) with l = g/(2 sigma).
 
-    Certified. A mixture of fixed weights and sum 1 is a supermartingale of start 1 if each L_g is, since it is their
-    average; so it is enough that one reward multiplies L_g by at most 1 on average, under every hypothesis of its side.
+    Certified. A mixture with fixed weights of sum 1 is a supermartingale that starts at 1 if each L_g is one, since it
+    is their average. It therefore suffices that one reward multiplies L_g by at most 1 on average, under every
+    hypothesis of its side.
     - Rewards in [0, 1], g > 0, mean mu <= xi: the factor e^(g x) / (1 + xi (e^g - 1)) is convex in x, so its mean is at
       most its chord's, (1 + mu (e^g - 1)) / (1 + xi (e^g - 1)), which is at most 1 as e^g - 1 > 0. For g < 0 and
       mu >= xi likewise, as e^g - 1 < 0. The denominator is positive for every xi in (0, 1).
     - sigma-sub-Gaussian rewards: with l = g/(2 sigma) the factor is exp(l (x - xi) - l^2 sigma^2/2), whose mean is at
       most exp(l (mu - xi)) by the definition of sub-Gaussian: at most 1 when l > 0 and mu <= xi, or l < 0 and mu >= xi.
-    The gaps and weights are fixed before the first reward, so nothing depends on which rule chooses the pulls. E is a
-    function of (N, S), so that the order of the rewards does not matter.
+    The gaps and weights are fixed before the first reward, so the proof holds for every rule that chooses the pulls. E
+    is a function of (N, S), so the order of the rewards does not matter.
 
-    **Cases.** Where an arm has N cases, each drawn at most once, its mean is T/N, T the total over all of them. After n
-    draws with S successes the likelihood of T is H(S; n, T) = C(T, S) C(N-T, n-S). With T0 the largest bad total,
+    **Cases.** If an arm has N cases, each drawn at most once, its mean is T/N, where T is the total over all of them.
+    After n draws with S successes the likelihood of T is H(S; n, T) = C(T, S) C(N-T, n-S). With T0 the largest bad
+    total,
 
     E+ = sum_g w_g H(S; n, T_g) / H(S; n, T0),  T_g = N mu_g rounded, in [T0 + 1, N];
 
-    E- is the same of the failures, with the smallest good total T0 + 1 as null. For N = infinity it is the E+ above.
-    E+ is infinite if S > T0: the arm is good for certain. E+ is 0 if n - S > N - T0, where T0 is impossible because of
-    too many failures and every T_g with it.
+    E- is the same for the failures, with the smallest good total T0 + 1 as the null. For N = infinity it is the E+
+    above. E+ is infinite if S > T0: the arm is certainly good. E+ is 0 if n - S > N - T0: too many failures make T0 and
+    every T_g impossible.
 
     Certified for 0/1 rewards. Given n and S the next draw is a success with probability (T - S)/(N - n). It multiplies
     H(.; T_g)/H(.; T0) by (T_g - S)/(T0 - S), a failure by (N - T_g - n + S)/(N - T0 - n + S). The first is at least the
-    second as T_g > T0, so the expected factor grows with T; at T = T0 it is 1, or less where H(.; T_g) has become 0.
-    So under every T <= T0 each ratio is a supermartingale of start 1, and so is their average: that E+ becomes infinite
-    has probability 0. This needs each arm's order of the cases to be uniformly random, and no case drawn twice. After
-    the last case, either S > T0 or n - S > N - T0 - 1: every arm is decided.
+    second as T_g > T0, so the expected factor grows with T; at T = T0 it is 1, or less if H(.; T_g) has become 0.
+    So under every T <= T0 each ratio is a supermartingale that starts at 1, and so is their average. E+ becomes
+    infinite with probability 0. This needs each arm's order of the cases to be uniformly random, and no case drawn
+    twice. After the last case, either S > T0 or n - S > N - T0 - 1: every arm is decided.
 
     >>> from goodarm.problem import Gaussian, Problem
     >>> good, bad = totals(1000.0, 35.0, Problem(threshold=0.02, arms=200).bar)

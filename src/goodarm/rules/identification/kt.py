@@ -11,7 +11,7 @@ from goodarm.verdict import Guarantee
 
 
 def bet(reward: float, guess: float, threshold: float) -> float:
-    """x log(q/xi) + (1-x) log((1-q)/(1-xi)): the evidence that one reward x adds if q was guessed before it."""
+    """x log(q/xi) + (1-x) log((1-q)/(1-xi)): the evidence that one reward x adds for the guess q, made before it."""
     won, lost = guess / threshold, (1.0 - guess) / (1.0 - threshold)
     # a 0/1 reward needs one logarithm, and choosing its argument costs no branch
     if reward * (1.0 - reward) == 0.0:
@@ -26,7 +26,7 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
 
     Valid for every reward in [0, 1], not only 0/1. The factor (q/xi)^x ((1-q)/(1-xi))^(1-x) is convex in x, so its
     mean is at most its chord's, mu q/xi + (1-mu)(1-q)/(1-xi), which is at most 1 when q >= xi >= mu or q <= xi <= mu.
-    q is fixed before the reward is seen, so E is a supermartingale of start 1 under any sampling rule.
+    q is fixed before the reward is seen, so E is a supermartingale that starts at 1 under any sampling rule.
 
     >>> from goodarm.testing import arm_after
     >>> from goodarm.problem import Problem

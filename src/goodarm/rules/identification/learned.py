@@ -1,4 +1,4 @@
-"""`learned`: a bound whose size alpha, in standard errors, was learned and not proved.
+"""`learned`: a bound whose size alpha, in standard errors, is learned, without a proof.
 
 The paper's own bounds are in `goodarm.paper.rules`. `studentised` has alpha in the same unit, and can be
 calibrated (`goodarm.learning`).
@@ -15,9 +15,9 @@ from goodarm.verdict import Guarantee
 
 
 def standard_errors(arm: Arm, pool: Pool, bar: Bar, alpha: float = 4.0, minimum_pulls: float = 1.0) -> float:
-    """alpha sd0 width, from `minimum_pulls` on; before that no verdict.
+    """alpha sd0 width; no verdict before `minimum_pulls`.
 
-    At a small threshold a minimum is needed: at xi = 0.005 a single early success is 14 standard errors.
+    Small thresholds need a minimum: at xi = 0.005, a single early success is 14 standard errors.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.testing import arm_after

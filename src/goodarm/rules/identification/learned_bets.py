@@ -1,4 +1,4 @@
-"""`learned-bets`: bets by two experts, one fixed and one learned from all arms. The last ones reach the budget."""
+"""`learned-bets`: bets by a fixed expert and one learned from all arms. The last bets aim exactly at the budget."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ KEPT = 0.05
 LANDING = 12.0
 """Maximum number of missing successes for which bets are sized to reach the verdict exactly."""
 SHORT = 1e-12
-"""Margin beyond the budget at which the last bets aim, so that rounding does not leave them short of it."""
+"""Margin beyond the budget at which the last bets aim, so that rounding errors don't leave them short."""
 
 
 def bet(reward: float, above: float, threshold: float) -> float:
-    """What one reward x adds to the evidence when q = xi + `above` was guessed before it.
+    """The evidence that one reward x adds for the guess q = xi + `above`, made before it.
 
-    x log(q/xi) + (1-x) log((1-q)/(1-xi)), by the distance q - xi: next to 0 and 1 the guess itself has no digits left.
+    x log(q/xi) + (1-x) log((1-q)/(1-xi)), computed from the distance q - xi, because near 0 and 1 the guess itself has
+    no digits left.
     """
     won, lost = 1.0 + above / threshold, 1.0 - above / (1.0 - threshold)
     # a 0/1 reward needs one logarithm, and choosing its argument costs no branch
@@ -59,34 +60,35 @@ def observe(
 
     Each expert v guesses q_v = sum v_g L_g mu_g / sum v_g L_g over the means mu_g of the ladder on its side of the
     threshold (`goodarm.rules.learners.ladder`), L_g their likelihood ratios after the arm's N pulls with total S. The
-    bet is on q = (r q_pi + q_w)/(r + 1), r the fixed expert's wealth over the learned one's: before landing
-    E = (E_pi + E_w)/2, at most log 2 below the better one. The memory is r of both sides, the stakes, and the
+    bet is on q = (r q_pi + q_w)/(r + 1), where r is the fixed expert's wealth divided by the learned one's. Before
+    landing, E = (E_pi + E_w)/2, at most log 2 below the better one. The memory is r of both sides, the stakes, and the
     likelihoods for the next bet; the index of `value` also reads them.
 
     The budget: with many arms and few pulls for each, an arm's share of delta is staked when it looks promising
     (`goodarm.rules.identification.purse`, with its proof); `late=0` stakes 1/K on every arm beforehand.
 
-    Deadline: with n rounds left, a side's experts count on those of its gaps that the missing evidence rem allows for,
-    rem/kl(mu_g, xi) <= `deadline` * n; on all of them where no gap is large enough, or there is no horizon. A small bet
+    Deadline: with n rounds left, a side's experts use only gaps for which the missing evidence rem can be gained in
+              time, rem/kl(mu_g, xi) <= `deadline` * n; they use all gaps if none is large enough, or without a horizon.
+              A small bet
     on a small gap can't lead to a verdict before the end (docs/learning.md has the gain).
 
     Landing: with rem = log(K/delta) - log E+, if fewer than 12 successes are missing at bets on q, k of them, then
-    q = xi e^(rem/k): the last success lands on the budget instead of jumping over it. Mirrored for E-.
+    q = xi e^(rem/k): the last success reaches the budget exactly instead of overshooting it. Mirrored for E-.
 
     Rewards without bounds: an expert multiplies its wealth by sum v_g L_g e^(slope_g x + drift_g) / sum v_g L_g, and
-    nothing lands. Where a model gives mean and width, the learned expert guesses as `learned-bets-normal` does.
+        there is no landing. If a model gives mean and width, the learned expert guesses like `learned-bets-normal`.
 
-    Why it is certified, however w was learned. Let F be everything seen before the pull, and the round. q+ is a
+    Certified, however w was learned. Let F be everything seen before the pull, and the round. q+ is a
     function of F: a convex combination of numbers above xi, or xi e^(something positive), and below 1. So is q- below
     xi. By the convexity argument of `kt`, E[factor | F] <= 1 for every such q+ when mu <= xi, and q- when mu >= xi; a
     convex combination of the factors e^(slope_g x + drift_g) of `gap-mixture` has the same property. So E+ and E- are
-    supermartingales of start 1 with respect to F, although F mixes all arms. A bet, its landing, and the choice of its
-    gaps must not depend on the bet's own reward. The tests contain variants that violate this, and check that their
+    supermartingales that start at 1 with respect to F, although F mixes all arms. A bet, its landing, and the choice of
+    its gaps must not depend on the bet's own reward. The tests contain variants that violate this, and check that their
     error rate rises.
 
-    **Cases** drawn at most once: m = (N xi - S)/(N - n) takes the place of xi, and the guess of a step is that of the
-    total N mu_g, m + N (mu_g - xi)/(N - n). Given F the next result has mean at most m if the arm's mean is at most xi,
-    so the same argument holds, and so does that of `bet-mixture` for arms that have become certain. The likelihoods
+    **Cases** drawn at most once: m = (N xi - S)/(N - n) replaces xi, and the guess of a step is the one for the total N
+        mu_g, m + N (mu_g - xi)/(N - n). Given F the next result has mean at most m if the arm's mean is at most xi,
+    so the same argument holds, as does that of `bet-mixture` for arms that have become certain. The likelihoods
     that weigh the guesses are those of `sharpness` times pulls and total; there is no deadline and no late stake.
     """
     if bar.cases < math.inf:
@@ -131,7 +133,7 @@ def observe_unbounded(arm: Arm, reward: float, pool: Pool, bar: Bar, deadline: f
 
 
 def likelihoods_before(arm: Arm, ladder: Ladder) -> Row:
-    """The arm's likelihoods before a reward: those that are kept, or new ones. The first reward finds even odds."""
+    """The arm's likelihoods before a reward: the kept ones, or new ones. Before the first reward they are equal."""
     memory = arm.memory
     chances: Row = memory[LIKELIHOODS:]
     if arm.pulls == 0.0:
@@ -179,7 +181,7 @@ def bet_on_case(
     bar: Bar,
     slack: float,
 ) -> tuple[float, float]:
-    """Evidence of one side and odds of its fixed expert after one case; for E- total, reward and threshold mirrored."""
+    """Evidence of one side and odds of its fixed expert after one case. For E-, arguments are mirrored."""
     left, whole = bar.cases - pulls, bar.cases * threshold
     if left < 1.0:
         return -CERTAIN, odds  # more draws than cases
@@ -208,9 +210,9 @@ def longest(rounds: float, missing: float) -> float:
 
 
 def in_time(ladder: Ladder, first: int, last: int, rounds: float, missing: float) -> tuple[int, int]:
-    """Those of a side's steps, `first` to `last` - 1, that gain the missing evidence in the rounds left; all if none.
+    """The steps `first` to `last` - 1 of a side that gain the missing evidence in the rounds left; all if none do.
 
-    Gaps grow away from the threshold, so that what is left out lies next to it.
+    Gaps grow away from the threshold, so the steps left out lie next to it.
     """
     most = longest(rounds, missing)
     near, far = first, last
@@ -226,11 +228,11 @@ def in_time(ladder: Ladder, first: int, last: int, rounds: float, missing: float
 def guesses(
     arm: Arm, chances: Row, ladder: Ladder, bar: Bar, most_above: float, most_below: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """How far above the threshold the mean lies if it is above, and how far below if below: (fixed, learned) experts.
+    """Guesses of the (fixed, learned) experts: distance of the mean above the threshold if good, below it if bad.
 
-    Both 0, and nothing is bet, where a side has no chance left. A side counts on those of its steps that need at most
-    `most_above` or `most_below` pulls per nat, or on all if there are none, as in `in_time`. Eight sums in one loop
-    without branches take little longer than two.
+    If a side has no chance left, both are 0 and nothing is bet. A side uses only steps that need at most `most_above`
+    or `most_below` pulls per nat, or all if there are none, as in `in_time`. Eight sums in one loop without branches
+    are hardly slower than two.
     """
     table = ladder.table
     if table[COST, 2 * STEPS - 1] > most_above:
@@ -275,7 +277,7 @@ def bet_on(
 ) -> tuple[float, float]:
     """Evidence and odds of the fixed expert after one reward; `fixed`, `learned` are guesses of q - xi, not negative.
 
-    For E- everything is mirrored: 1 - x, 1 - xi, and how far below.
+    For E- everything is mirrored: 1 - x, 1 - xi, and the distance below.
     """
     if fixed <= 0.0:
         return evidence, odds
@@ -297,7 +299,7 @@ def within(odds: float) -> float:
 
 
 def landed(above: float, missing: float, threshold: float) -> float:
-    """The bet q - xi, sized so that a whole number of successes, at most 12, brings what is missing.
+    """The bet q - xi, sized so that a whole number of successes, at most 12, gains the missing evidence.
 
     >>> round(landed(0.1, 0.5, 0.5), 6), round(math.log(1.0 + landed(0.1, 0.5, 0.5) / 0.5), 6)
     (0.09068, 0.166667)
@@ -314,7 +316,7 @@ def landed(above: float, missing: float, threshold: float) -> float:
 def grown(
     evidence: float, odds: float, reward: float, chances: Row, ladder: Ladder, first: int, last: int
 ) -> tuple[float, float]:
-    """The same for rewards without bounds: each expert's mean factor over its steps."""
+    """Evidence and odds after one unbounded reward: each expert's factor is the mean over its steps."""
     fixed, fixed_mass, learned, learned_mass = 0.0, 0.0, 0.0, 0.0
     for g in range(first, last):
         chance = chances[g]
@@ -333,9 +335,10 @@ def grown(
 
 
 def expected(pulls: float, total: float, pool: Pool, bar: Bar) -> float:
-    """log E+ of an arm whose bets were all made with the weights of now, before landing: log (E_pi + E_w)/2.
+    """log E+ of an arm if all of its bets had been made with the present weights, before landing: log (E_pi + E_w)/2.
 
-    It does not affect verdicts. It shows which mean a verdict would need (`goodarm.policies.bounds.deciding_bound`).
+    It does not affect verdicts, but shows the mean that a verdict would need
+    (`goodarm.policies.bounds.deciding_bound`).
     """
     steps = pool.learned.table
     half = steps.shape[1] // 2

@@ -16,18 +16,18 @@ SURE = 1.5
 
 
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 1.0) -> tuple[float, float, float]:
-    """Likelihood ratio whose guesses come from the prior learned online.
+    """Likelihood ratio with guesses from the prior learned online.
 
-    Under the pool's prior (m0, k) the arm's mean is about p = (S + k m0)/(N + k), give or take s = sd0/sqrt(N + k).
-    With d = p - xi, q+ = xi + (sqrt(d^2 + e^2 s^2) + d)/2 and q- = xi - (sqrt(d^2 + e^2 s^2) - d)/2, e = `edge`: smooth
-    stand-ins for the mean given that the arm is good, or bad, without their special functions; then the bets of `kt`,
-    q+ at most 1 - 0.05 (1 - xi) and q- at least 0.05 xi.
+    Under the pool's prior (m0, k) the arm's mean is about p = (S + k m0)/(N + k), with standard deviation s =
+    sd0/sqrt(N + k). With d = p - xi, q+ = xi + (sqrt(d^2 + e^2 s^2) + d)/2 and q- = xi - (sqrt(d^2 + e^2 s^2) - d)/2, e
+    = `edge`: smooth approximations of the mean given that the arm is good, or bad, without special functions. The bets
+    are those of `kt`, with q+ at most 1 - 0.05 (1 - xi) and q- at least 0.05 xi.
 
-    Why it is certified however the prior was learned. Let F be everything seen before the pull: all rewards of all
+    Certified, however the prior was learned. Let F be everything seen before the pull: all rewards of all
     arms so far. q+ and q- are functions of F, and the reward x of an arm with mean mu has E[x | F] = mu. By the
     convexity argument of `kt`, E[factor | F] <= 1 for every q+ >= xi when mu <= xi, and for every q- <= xi when
-    mu >= xi. So E+ and E- are supermartingales of start 1 with respect to F, for each arm, although F mixes all
-    arms: learning affects how fast the evidence grows, never whether it is valid. A bet must not depend on its own
+    mu >= xi. So E+ and E- are supermartingales that start at 1 with respect to F, for each arm, although F mixes all
+    arms. Learning affects the speed at which evidence grows, never its validity. A bet must not depend on its own
     reward. The tests contain a variant that violates this, and check that its error rate rises.
     """
     mean, width = posterior(arm, pool, bar)

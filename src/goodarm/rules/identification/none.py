@@ -11,7 +11,7 @@ from goodarm.verdict import Guarantee
 
 
 def radius(arm: Arm, pool: Pool, bar: Bar) -> float:
-    """Never decide: every arm stays open to the end."""
+    """Never decide: every arm stays open until the end."""
     return math.inf
 
 

@@ -1,4 +1,4 @@
-"""`normal-mixture`: a one-sided mixture of Gaussian likelihood ratios, for rewards without bounds."""
+"""`normal-mixture`: a one-sided mixture of Gaussian likelihood ratios, for unbounded rewards."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def log_mixture(surplus: float, variance: float, rho: float) -> float:
 def totals(pulls: float, total: float, bar: Bar, best_at: float = 500.0) -> tuple[float, float]:
     """One-sided normal mixture; its boundary is tightest when an arm has about `best_at` pulls.
 
-    Each exp(l s - l^2 V/2) with l >= 0 is a supermartingale of start 1 when mu <= xi, and so is their average; the
-    mirror image serves "mu >= xi". rho = sigma^2 best_at / (2 L + log(1 + 2 L)), L = log(K/delta).
+    Each exp(l s - l^2 V/2) with l >= 0 is a supermartingale that starts at 1 if mu <= xi, and so is their average. The
+    mirror image is for "mu >= xi". rho = sigma^2 best_at / (2 L + log(1 + 2 L)), L = log(K/delta).
     """
     surplus = total - pulls * bar.threshold
     variance = bar.sigma * bar.sigma * pulls

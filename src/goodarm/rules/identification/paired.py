@@ -1,11 +1,11 @@
-"""Against a control on the same cases: the difference of both results on a case is one result of one set.
+"""Comparison with a control on the same cases: the difference of both results on a case counts as one result.
 
-For each of the N cases an arm has a result x and the control a result x0, both in [0, 1]. The arm is better by a margin
+On each of the N cases, an arm has a result x and the control a result x0, both in [0, 1]. The arm is better by a margin
 M if the mean of d = x - x0 over the set is at least M. Drawn without replacement, (1 + d)/2 are the graded results of N
-cases, and the bar for their mean is (1 + M)/2. So `bet-mixture` with `GradedCases(N)` decides, with its proof: it needs
-no more than a uniformly random order of the cases per arm. The control may be evaluated on a case once, and its result
-used for all arms: each arm's evidence is a supermartingale by itself, and the union bound over the arms does not need
-independence.
+cases, and the bar for their mean is (1 + M)/2. So `bet-mixture` with `GradedCases(N)` applies, with its proof, which
+requires only a uniformly random order of the cases for each arm. The control may be evaluated once per case and its
+result used for all arms: each arm's evidence is a supermartingale by itself, and the union bound over the arms does not
+need independence.
 
 Pairing helps because two arms fail on the same hard cases: the differences vary less than the results, and
 `bet-mixture` makes larger bets on rewards that vary less.
@@ -20,7 +20,7 @@ from goodarm.errors import InvalidValue
 
 
 def paired_reward(result: float, control: float) -> float:
-    """(1 + x - x0)/2, the reward that a paired comparison counts.
+    """(1 + x - x0)/2, the reward of a paired comparison.
 
     >>> paired_reward(1.0, 0.0), paired_reward(1.0, 1.0)
     (1.0, 0.5)

@@ -1,4 +1,4 @@
-"""`rkhs`: the self-normalised bound in a reproducing kernel Hilbert space; for functions of bounded norm."""
+"""`rkhs`: the self-normalised bound in a reproducing kernel Hilbert space; for functions with a bounded norm."""
 
 from __future__ import annotations
 

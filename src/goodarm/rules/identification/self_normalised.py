@@ -1,4 +1,4 @@
-"""`self-normalised`: one confidence ellipsoid for theta, so an interval for every arm at once; under a linear model."""
+"""`self-normalised`: one confidence ellipsoid for theta, hence simultaneous intervals for all arms; linear models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONSTANTS = (("norm", 0.0, math.inf), ("sigma", 0.0, math.inf))
 
 
 def noise_scale(sigma: float, bar: Bar) -> float:
-    """`sigma` if it was given, else the scale of the reward family: 1/2 for rewards in [0, 1]."""
+    """`sigma` if given, otherwise the scale of the reward family: 1/2 for rewards in [0, 1]."""
     return sigma if sigma > 0.0 else bar.sigma
 
 

@@ -9,8 +9,8 @@ E_good is at most E+_j at all times, and E+_j is an e-process under that hypothe
 P(E_good >= K/delta) by delta/K, whichever j it is. A bad verdict is wrong if the arm clears every bar: then every
 E-_j is an e-process, and so is their average. The metrics of one reward may depend on each other in any way.
 
-A good verdict takes no more evidence than its slowest bar. A bad one takes at most log J more: the average of J numbers
-is at least 1/J of the largest.
+A good verdict needs no more evidence than its slowest bar. A bad one needs at most log J more, because the average of J
+numbers is at least 1/J of the largest.
 """
 
 from __future__ import annotations

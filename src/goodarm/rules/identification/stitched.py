@@ -14,8 +14,8 @@ def radius(arm: Arm, pool: Pool, bar: Bar, tight_from: float = 16.0) -> float:
     """Polynomial stitching: |S - N xi| >= 1.7 sqrt( v (log log(2 v/v0) + 0.72 log(5.2 K/delta)) ).
 
     v = max(sigma^2 N, v0), v0 = sigma^2 n0, n0 = `tight_from`: the boundary is tight from about n0 pulls on, and valid
-    at all of them. Each direction crosses with probability at most delta/K at any time (Howard et al. 2021, eq. 2), and
-    only one direction of an arm can be wrong.
+    for any number of pulls. Each direction crosses with probability at most delta/K at any time (Howard et al. 2021,
+    eq. 2), and only one direction of an arm can be wrong.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.testing import arm_after

@@ -1,4 +1,4 @@
-"""`studentised`: a bound alpha on the studentised mean, learned and certified by calibration."""
+"""`studentised`: a bound alpha on the studentised mean, learned, and certified by calibration."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def least_pulls(bar: Bar) -> float:
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, alpha: float = 4.0) -> tuple[float, float, float]:
     """Radius alpha sd0/sqrt(N), alpha learned: good once z = (mean - xi) sqrt(N)/sd0 has reached alpha, bad mirrored.
 
-    Kept as evidence log(K/delta) (R/alpha)^2 with R the largest z so far: it crosses log(K/delta) exactly when R
-    reaches alpha, grows like a log-likelihood ratio, and gives R for every arm at the end of a run. It is not an
+    Kept as evidence log(K/delta) (R/alpha)^2 with R the largest z so far: it reaches log(K/delta) exactly when R
+    reaches alpha, grows like a log-likelihood ratio, and yields R for every arm at the end of a run. It is not an
     e-process and has no guarantee by itself: `goodarm learn --calibrate` measures its error rate and attaches the
     certificate.
 

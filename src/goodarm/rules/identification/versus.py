@@ -1,8 +1,8 @@
 """Comparison with a control: is an arm's mean at least the control's plus a margin? Evidence from the totals of both.
 
 Policies can't name this rule, because it also needs the rewards of the control. `against_control` is the formula;
-`versus` gives it the shape of a rule by totals, so that evidence, intervals and needs of many arms come from
-`goodarm.engine.totals`.
+`versus` presents it as a rule by totals, so that `goodarm.engine.totals` computes evidence, intervals and further pulls
+of many arms.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BETS = SMALLEST * 2.0 ** np.arange(-DEEPEST, STEPS, dtype=np.float64)
 DOWN = np.array([math.expm1(-bet) for bet in BETS])
 UP = np.array([math.expm1(bet) for bet in BETS])
 PAIRS = tuple((j + DEEPEST - max(tilt, 0), j + DEEPEST + min(tilt, 0)) for j in range(STEPS) for tilt in TILTS)
-"""Places of the bet against the control and of the bet on the arm."""
+"""Indices of the bet against the control and the bet on the arm."""
 CONTROL = np.array([pair[0] for pair in PAIRS])
 ARM = np.array([pair[1] for pair in PAIRS])
 COUNT, PLACES = len(PAIRS), len(BETS)
@@ -37,7 +37,7 @@ _PLAIN = tuple(1.0 / (1.0 + abs(tilt)) for _ in range(STEPS) for tilt in TILTS)
 LOG_WEIGHTS = np.array([math.log(weight / math.fsum(_PLAIN)) for weight in _PLAIN])
 LOOKS = 60
 CLOSE = 1e-2
-"""Precision of the minimum, in evidence; the lower end is used."""
+"""Precision of the minimum, in evidence. The lower end is used."""
 NOTHING = 30.0
 """Log distance from the best bet beyond which bets are left out. This lowers the evidence by less than 1e-11."""
 
@@ -117,7 +117,7 @@ def better_by(pulls: float, total: float, control_pulls: float, control_total: f
 def against_control(
     pulls: float, total: float, control_pulls: float, control_total: float, margin: float
 ) -> tuple[float, float]:
-    """(log E+, log E-): better than the control by the margin, and not; E- is E+ of 1 minus the rewards."""
+    """(log E+, log E-): "better than the control by the margin" and "not better", E+ of 1 minus the rewards."""
     for_good = better_by(pulls, total, control_pulls, control_total, margin)
     for_bad = better_by(pulls, pulls - total, control_pulls, control_pulls - control_total, -margin)
     return for_good, for_bad
@@ -126,7 +126,7 @@ def against_control(
 def one_side(
     side: float, pulls: float, total: float, bar: Bar, control_pulls: float = 1.0, control_mean: float = 0.5
 ) -> float:
-    """log E+ (side 1) or log E- (side -1) of what `totals` reads."""
+    """log E+ (side 1) or log E- (side -1) from the arguments of `totals`."""
     own = 2.0 * total - pulls + pulls * control_mean
     control_total, margin = control_pulls * control_mean, 2.0 * bar.threshold - 1.0
     if side > 0.0:
@@ -154,5 +154,5 @@ versus = EvidenceRule(
 
 
 def as_if_paired(pulls: Floats, totals: Floats, control_mean: float) -> Floats:
-    """The totals that `versus` reads, for arms with these totals."""
+    """The totals in the form that `versus` expects, for arms with these totals."""
     return 0.5 * (pulls + totals - pulls * control_mean)

@@ -1,7 +1,7 @@
 """Comparison with a control for rewards that are not 0/1: evidence from counts, sums and sums of squares of both.
 
 Means of returning users, and amounts within a wide range, vary far less than 0/1 rewards of the same mean could. This
-evidence takes their actual variance into account. `versus` needs no squares, and for 0/1 rewards it is the better test.
+evidence takes their actual variance into account. `versus` needs no squares, and is the better test for 0/1 rewards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BOLDEST = 0.95
 """Bets that would lose more than this share of the capital at once are left out."""
 CELLS, ZOOMS = 12, 14
 CLOSE = 0.02
-"""Precision of the minimum, in evidence; the lower end is used."""
+"""Precision of the minimum, in evidence. The lower end is used."""
 ARMS_AT_ONCE = 256
 
 
@@ -39,7 +39,7 @@ class Moments(NamedTuple):
     squares: Floats
 
     def turned(self) -> Moments:
-        """The same for 1 minus the rewards."""
+        """The moments of 1 minus the rewards."""
         return Moments(self.pulls, self.pulls - self.total, self.pulls - 2.0 * self.total + self.squares)
 
 
@@ -54,14 +54,14 @@ def better_by_squares(arms: Moments, control: Moments, margin: Floats | float) -
     Certified. log(1 + l y) >= l y - psi(l) y^2 for y >= -1 and 0 <= l < 1 (Fan, Grama & Liu 2015). With y = (x - c)/c
     and l = b c this bounds A_b(c) by the sum of log(1 + b (x - c)). At theta = the control's mean, if the arm's mean is
     at most c, the product of all factors 1 + b (x - c) of the arm and 1 + a (theta - x) of the control is a
-    nonnegative supermartingale of start 1, in whatever order the rewards came and whatever rule chose the pulls. So is
-    the average over bets, and E+ is at most that average.
+    nonnegative supermartingale that starts at 1, for any order of the rewards and any rule that chooses the pulls. So
+    is the average over bets, and E+ is at most that average.
 
     The minimum is bounded from below on cells of theta. On a cell, c^-2 psi(b c) is largest at the larger c, and the
     control's factor at the smaller theta. With these factors A_b + C_a is concave in theta, so its minimum lies at an
     end of the cell. Cells that may hold the minimum are cut further.
 
-    control : one for all arms, or one per arm
+    control : moments of one control for all arms, or of one per arm
     """
     count = arms.pulls.size
     found = np.empty(count)
@@ -74,7 +74,7 @@ def better_by_squares(arms: Moments, control: Moments, margin: Floats | float) -
 
 
 def against_control_by_squares(arms: Moments, control: Moments, margin: Floats | float) -> tuple[Floats, Floats]:
-    """(log E+, log E-): better than the control by the margin, and not.
+    """(log E+, log E-) for "better than the control by the margin" and "not better".
 
     >>> one = Moments(*(np.array([each]) for each in (2000.0, 300.0, 60.0)))
     >>> control = Moments(*(np.array([each]) for each in (2000.0, 200.0, 30.0)))

@@ -1,9 +1,10 @@
 """`score-bets`: few labels and a cheap judge. Evidence from the difference between a case's label and its score.
 
-Every case of an arm has a score in [0, 1] beforehand, for example by a language model; the label x costs. Cases are
-labelled in a uniformly random order. Scores are read in tenths (`tenth`), and f_b, the predicted label of a case in
-tenth b, is learned from the labels seen so far (`predicted`). Let m = (N xi - S)/(N - n) be the mean label of the cases
-left if the arm's mean is xi, and fbar the mean of f over the cases left, which is known. A bet multiplies wealth by
+Every case of an arm has a score in [0, 1] beforehand, for example from a language model; only the label x is expensive.
+Cases are labelled in a uniformly random order. Scores are read in tenths (`tenth`), and f_b, the predicted label of a
+case in tenth b, is learned from the labels seen so far (`predicted`). Let m = (N xi - S)/(N - n) be the mean label of
+the cases left if the arm's mean is xi, and fbar the mean of f over the cases left, which is known. A bet multiplies
+wealth by
 
     1 + l (x - f - m + fbar),     0 <= l < 1/A,     A = m - fbar + max f,
 
@@ -13,10 +14,11 @@ and the bet is l = D_g/(v + A D_g), v the mean of f (1 - f) over the cases left.
 loses A with probability about v/A^2. E- is the same of 1 - x, 1 - f, 1 - xi.
 
 **Proof.** Given the past the next case is uniform among those left. If the arm's mean is at most xi, its labels have
-mean at most m there, and f has mean exactly fbar: the factor has mean at most 1. It is not negative, because
-x - f >= -max f. So E+ is a supermartingale of start 1. The scores need only be fixed before the draw: a bad judge costs
-labels, never validity. f, l and v are functions of the labels seen before the draw, so that learning them changes
-nothing. Once S reaches N xi the arm is good for certain, mirrored for bad.
+mean at most m there, and f has mean exactly fbar: the factor has mean at most 1. It is not negative, because x - f >=
+    -max f. So E+ is a supermartingale that starts at 1. The scores need only be fixed before the draw: a bad judge
+    costs
+labels, never validity. f, l and v are functions of the labels seen before the draw, so learning them does not affect
+the proof. Once S reaches N xi the arm is certainly good; mirrored for bad.
 """
 
 from __future__ import annotations
@@ -36,18 +38,19 @@ from goodarm.verdict import Guarantee
 
 Floats = NDArray[np.float64]
 BINS, FIRM, TRUST = 10, 2.0, 0.5
-"""A tenth's predicted label starts between 1/2 and its score, `TRUST` of the way, with the weight of `FIRM` labels."""
+"""A tenth's predicted label starts at the fraction `TRUST` of the way from 1/2 to its score, with the weight of `FIRM`
+labels."""
 LARGEST = 0.99
 """Maximum share of the wealth that one label can cost."""
 LEFT, SEEN, PASSED = 2 * STEPS, 2 * STEPS + BINS, 2 * STEPS + 2 * BINS
-"""Places in the arm's memory, after the logarithms of the wealth of both sides: cases left, labels seen, and their sum,
-of each tenth."""
+"""Indices in the arm's memory, after the logarithms of the wealth of both sides: cases left, labels seen and their sum,
+for each tenth."""
 DRAWN = 2 * STEPS + 3 * BINS
-"""The last place: the tenth of the case whose label comes next, written by the code that draws the case."""
+"""The last index: the tenth of the case whose label comes next, written by the code that draws the case."""
 
 
 def tenth(score: float) -> int:
-    """In which tenth of [0, 1] a score lies, 0 to 9.
+    """The tenth of [0, 1] in which a score lies, 0 to 9.
 
     >>> tenth(0.0), tenth(0.35), tenth(1.0)
     (0, 3, 9)
@@ -71,10 +74,10 @@ def predicted(memory: Row, b: int) -> float:
 def bet_on_label(logs: Row, first: int, gaps: Row, spread: float, surprise: float, loss: float) -> None:
     """Multiply the wealth of every bet of a side, kept as logarithms from `first` on, by its factor for one label.
 
-    gaps     : D_g, by how much the mean label of the cases left exceeds m if the bet is right
+    gaps     : D_g, the excess of the mean label of the cases left over m if the bet is right
     spread   : v, the variance of a label around its prediction
     surprise : x - f - m + fbar
-    loss     : A, the most by which a label can fall short
+    loss     : A, the largest shortfall of a label
     """
     if loss > 0.0:
         for g in range(STEPS):
@@ -85,10 +88,10 @@ def bet_on_label(logs: Row, first: int, gaps: Row, spread: float, surprise: floa
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
     """E+ and E- of bets on the difference between label and score; the proof is at the top of this file.
 
-    The memory is that of `first_memory`, and its last place the tenth of the case that was labelled.
+    The memory is that of `first_memory`; its last entry is the tenth of the labelled case.
     """
     memory, cases, xi = arm.memory, bar.cases, bar.threshold
-    if arm.pulls == 0.0:  # every bet starts where the arm's evidence does: at its share of delta
+    if arm.pulls == 0.0:  # every bet starts at the arm's share of delta, like its evidence
         for g in range(STEPS):
             memory[g], memory[STEPS + g] = arm.for_good, arm.for_bad
     left, drawn = cases - arm.pulls, int(memory[DRAWN])

@@ -1,15 +1,15 @@
 """The learner of `track-and-stop`: the share of the samples that each arm should get.
 
-If every mean were known, the fewest samples that decide all arms are spread by the shares w that solve
+If every mean were known, all arms would be decided with the fewest samples by sampling with the shares w that solve
 
     max_w  min_i  gap_i^2 / (x_i' A(w)^-1 x_i),      A(w) = sum_j w_j x_j x_j',      gap_i = |mean_i - xi|
 
 (Theorem 1 of Ochoa Rivera & Tewari): no undecided arm has less evidence per sample than w allows. For independent arms
-A is diagonal and w_i is proportional to 1/gap_i^2; so it is where each arm is decided by its own rewards.
+A is diagonal and w_i is proportional to 1/gap_i^2. The same holds if each arm is decided by its own rewards.
 Track-and-Stop puts the estimates in place of the means, solves again at geometric times, and samples so that the
 numbers of samples follow the sum of the shares so far.
 
-Wrong shares cost samples, never validity: what decides is the identification rule.
+Wrong shares cost samples, never validity, because the identification rule decides.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from goodarm.rules.parameters import Learner
 STEPS = 60
 """Multiplicative steps towards the optimal shares; each costs K d^2 operations."""
 NEGLIGIBLE = 1e-9
-"""Share of the trace that keeps the design matrix invertible where the undecided arms do not span the space."""
+"""Share of the trace that keeps the design matrix invertible if the undecided arms do not span the space."""
 
 
 class Allocation(NamedTuple):
@@ -34,7 +34,7 @@ class Allocation(NamedTuple):
 
     weights : share of each arm from now on, 0 for arms that are not sampled; shape (K,)
     owed    : sum of the shares of each arm over the rounds until `fitted`; shape (K,)
-    fitted  : the round of the last fit, 0 before the first
+    fitted  : the round of the last fit, 0 before the first one
     """
 
     weights: Row
@@ -66,8 +66,8 @@ def precisions(arms: Table, bar: Bar, tolerance: float) -> Row:
 def tracked(weights: Row, arms: Table, pool: Pool, bar: Bar) -> Pool:
     """The pool with these shares from now on.
 
-    A share 1/sqrt(t) of the samples explores evenly, as Track-and-Stop requires. Before the first fit, every arm is
-    owed the samples that it has.
+    A share 1/sqrt(t) of the samples is spread evenly over the arms, as Track-and-Stop requires. Before the first fit,
+    every arm is owed the samples that it already has.
     """
     old, count, sampled, total = pool.learned, len(arms), 0.0, 0.0
     owed = np.zeros(count)
@@ -107,7 +107,7 @@ def optimal_shares(columns: Table, precision: Row) -> Row:
 
     The minimum over w and the maximum over p of sum_i p_i precision_i x_i' A(w)^-1 x_i, both by multiplicative steps:
     p_i grows with its term, w_j with the square root of its derivative sum_i p_i precision_i (x_j' A(w)^-1 x_i)^2.
-    Returns the best w on the way: within 2% of the optimum on random problems.
+    Returns the best w among all steps, which is within 2% of the optimum on random problems.
 
     >>> optimal_shares(np.eye(2), np.array([1.0, 3.0])).round(3)
     array([0.25, 0.75])

@@ -1,14 +1,15 @@
-"""What `dgai-reward` learns from all arms: the spread of the means, the level to beat, and how many arms may beat it.
+"""The learner of `dgai-reward`: the spread of the means, the level to beat, and the number of arms that may beat it.
 
 The printed objective learns alpha and beta by gradient ascent on sum p_i m_i, with estimates in place of the means. On
 the arms that lead, m_i + beta U_i is nearly equal, so wide arms have low estimates: the covariance of width and mean
 is negative, beta falls to its floor and the rule turns greedy. Here the two numbers are learned from the same rewards
-in another way, and the threshold keeps its part:
+in another way, and the threshold keeps its role:
 
 level : the level to beat, min(xi, largest posterior mean): the paper's "dynamic and adaptive threshold". It never
-        exceeds the best mean, so a threshold that is set too high removes nothing.
-share : pulls that a contender can have, T / sum_i I_i, where I_i = sigmoid(2 (z_i + bound)) counts arm i as far as its
-        upper bound reaches the level. Arms below the threshold leave their share of the pulls to the others.
+        exceeds the best mean, so a threshold that is too high removes no arm.
+share : pulls available to each contender, T / sum_i I_i, where I_i = sigmoid(2 (z_i + bound)) counts arm i to the
+        extent that its upper bound reaches the level. Arms below the threshold leave their share of the pulls to the
+        others.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LOOK_AHEAD = 10.0
 
 
 class Contenders(NamedTuple):
-    """The spread of the means as in `prior.Prior`, the level to beat, and the pulls that a contender can have."""
+    """The spread of the means as in `prior.Prior`, the level to beat, and the pulls available to each contender."""
 
     prior_mean: float
     prior_strength: float
@@ -43,7 +44,7 @@ def start(bar: Bar) -> Contenders:
 
 
 def rounds_ahead(pool: Pool) -> float:
-    """T, or without a horizon ten times the rounds so far."""
+    """The horizon T, or ten times the rounds so far without a horizon."""
     return pool.horizon if pool.horizon < math.inf else LOOK_AHEAD * pool.round
 
 
@@ -67,7 +68,7 @@ def kept(arm: Arm, pool: Pool, bar: Bar) -> float:
 
 
 def fit(arms: Table, pool: Pool, bar: Bar) -> Pool:
-    """The prior, then the level to beat, then the pulls a contender can have."""
+    """Fit the prior, then the level to beat, then the pulls available to each contender."""
     mean, strength, variance = spread_of_means(arms, bar, 1.0)
     if variance <= 0.0:
         old = pool.learned

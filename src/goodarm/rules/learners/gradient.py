@@ -1,4 +1,4 @@
-"""What `dgai` learns from all arms: beta, by the gradient of the expected rate of exploit score, and the bets' ladder.
+"""The learner of `dgai`: beta, by the gradient of the expected rate of exploit score, and the bets' ladder.
 
 The paper draws arm i with probability p_i = softmax(gamma S_i), S_i = m_i + beta sd0 U_i. For any critic w that does
 not depend on beta, and at a fixed coldness gamma,
@@ -8,9 +8,10 @@ not depend on beta, and at a fixed coldness gamma,
 With the means as critic, as printed, the covariance stays negative: wide arms have low means, and beta falls
 until nothing is explored. Here w_i is the rate at which pulling arm i is expected to earn exploit score, the index of
 `value`. A wide arm may have a large surplus and a narrow one is nearer to its verdict, so the gradient has a zero in
-between. An actor that may choose p freely puts all of it on the largest w_i, and that is `value`.
+between. An actor that may choose p freely puts all probability on the largest w_i; this is `value`.
 
-Wrong values of beta cost samples, never validity: verdicts rest on bets that are fixed before their rewards are seen.
+Wrong values of beta cost samples, never validity: verdicts depend only on bets that are fixed before their rewards are
+    seen.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ PATIENCE = 2.0
 STEPS = 200.0
 """Number of steps of size `rate` in a whole run."""
 LOOK_AHEAD = 10.0
-"""Without a horizon, the run is expected to last this many times as long as it has so far."""
+"""Without a horizon, the expected length of a run as a multiple of the rounds so far."""
 
 
 class Bounds(NamedTuple):
@@ -46,7 +47,7 @@ class Bounds(NamedTuple):
     gradient : the last gradient of log E_p[w] with respect to log beta
     refit    : the round after which the ladder's weights are learned again
     stepped  : the round of the last step of beta
-    average  : mean over the rounds so far of the clipped gradients, what an epoch of offline learning follows
+    average  : mean of the clipped gradients over the rounds so far, which an epoch of offline learning follows
     """
 
     table: Table
@@ -68,12 +69,12 @@ def start(bar: Bar, beta: float = 0.0) -> Bounds:
 
 
 def critic(arm: Arm, pool: Pool, bar: Bar) -> float:
-    """w_i, the rate of exploit score per pull that the arm promises: the index of `value`, under a wider belief.
+    """w_i, the arm's expected exploit score per pull: the index of `value` under a wider belief.
 
     Pulls and total count half, which widens the posterior over the learned ladder by sqrt(2): a critic that considers
     one arm and one verdict undervalues the information from a pull of a wide arm. With a model the expectation is over
-    the model's normal belief, E[(mu - xi)+^3] / (missing evidence + 1/2), its width multiplied by 0.8 + 0.6/(1 + 20
-    K/T).
+    the model's normal belief, E[(mu - xi)+^3] / (missing evidence + 1/2), with the width multiplied by 0.8 + 0.6/(1 +
+    20 K/T).
     """
     if bar.modelled > 0.0:
         return promised(arm, pool, bar, PATIENCE)
@@ -91,7 +92,7 @@ def coldness_of(arms: Table, bar: Bar, beta: float, level: float) -> tuple[float
     """(gamma, max_i m_i + beta sd0 U_i): the paper's coldness, at which the softmax puts `level` on plausible arms.
 
     gamma = log(c |L| / (1 - c)) / max_i S_i, where S_i is the upper bound of arm i minus the best lower bound and L are
-    the arms with S_i < 0; an empty L counts as one arm. gamma = 0 where nothing is left to choose.
+    the arms with S_i < 0; an empty L counts as one arm. gamma = 0 if nothing is left to choose.
     """
     lower, upper, found = -math.inf, -math.inf, 0
     for i in range(len(arms)):
@@ -143,11 +144,11 @@ def fit(
     firmness: float = 3.0,
     growth: float = 1.5,
 ) -> Pool:
-    """The ladder where it is due, then log beta += step * clip(gradient, -1, 1), beta within [0.1, 10].
+    """Fit the ladder if it is due, then set log beta += step * clip(gradient, -1, 1), with beta in [0.1, 10].
 
     step = rate * 200 * (rounds since the last step)/T: a whole run can move log beta by at most 200 `rate`. `rate=0`
     keeps beta. The ladder's weights follow the natural gradient of the arms' likelihood: a step of expectation and
-    maximisation is one. They are learned anew each time the rounds have grown by the factor `growth`.
+    maximisation is such a step. They are learned again whenever the rounds have grown by the factor `growth`.
     """
     old = pool.learned
     table, left, cut, scale, refit = old.table, old.left, old.cut, old.scale, old.refit
@@ -168,7 +169,7 @@ def fit(
 def next_round(now: float, bar: Bar, first: float = 1.5, pace: float = 0.03) -> float:
     """First after `first` * K pulls, then after K/4 more or when the rounds have grown by the share `pace`.
 
-    A run of 2000 pulls per arm takes 216 steps, one of ten pulls per arm 39. Each is one scan of the arms.
+    A run of 2000 pulls per arm makes 216 steps, and one of ten pulls per arm makes 39. Each step scans the arms once.
     """
     return math.ceil(max(first * bar.arms, (1.0 + pace) * now, now + 0.25 * bar.arms))
 

@@ -1,8 +1,8 @@
 """The spread of the arms' means, learned online from all arms: weights on a ladder of gaps to the threshold.
 
-`prior` assumes a normal distribution; this learner assumes no shape: outliers, clusters and long tails are all weights
-on a ladder. It guides sampling (`value`, `settle`) and sizes bets and stakes (`learned-bets`). Wrong weights cost
-pulls, never validity.
+`prior` assumes a normal distribution. This learner assumes no shape: weights on a ladder can represent outliers,
+clusters and long tails. It guides sampling (`value`, `settle`) and sizes bets and stakes (`learned-bets`). Wrong
+weights cost pulls, never validity.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ SWEEPS = 30
 FAINT = 30.0
 """A likelihood e^30 times smaller than the largest counts as 0."""
 WIDE = 32
-"""Steps whose likelihoods are computed together, a multiple of what processors do at once."""
+"""Number of steps whose likelihoods are computed together, a multiple of the width of vector instructions."""
 TINY = 1e-300
 SPARSE = 1.0 / 3.0
-"""Maximum of p0 (1 + log 1/p0), about the share of arms that ever look certifiable, for late stakes."""
+"""Maximum of p0 (1 + log 1/p0), approximately the share of arms that ever look certifiable, for late stakes."""
 
 WEIGHTS, FIXED, SLOPE, DRIFT, WORTH, COST, PURSE, LEAVING = range(8)
 """Rows of `Ladder.table`; from `LEAVING` on there are 2 STEPS."""
@@ -40,20 +40,20 @@ LIKELIHOODS = 5
 class Ladder(NamedTuple):
     """Means on a ladder below and above the threshold, lowest first, and their weights, learned from all arms.
 
-    table : a column per step, in one array since each round hands it on
+    table : one column per step, in a single array because each round passes it on
             WEIGHTS : w, learned; of sum 1
             FIXED   : pi, the weights before the first reward
             SLOPE, DRIFT : an arm after N pulls with total S has the likelihood ratio exp(S slope + N drift) against the
                       threshold
             WORTH   : |mu_g - xi|
             COST    : 1/kl(mu_g, xi), pulls per nat of evidence of an arm whose mean is mu_g
-            PURSE   : in its first column the share of the error budget that is not staked on any arm; stakes are taken
-                      from it and returned to it
-            LEAVING + g : 1/kl(mu_h, mu_g), pulls of an arm of mean mu_h per nat of evidence that it has not mean mu_g;
-                      0 where mu_h lies as far beyond the threshold as mu_g, or farther
-    left  : rounds that were left at the last fit
+            PURSE   : in its first column, the share of the error budget that is not staked on any arm; stakes are taken
+                      from it and refunds returned to it
+            LEAVING + g : 1/kl(mu_h, mu_g), pulls of an arm of mean mu_h per nat of evidence that its mean is not mu_g;
+                      0 if mu_h lies at least as far beyond the threshold as mu_g
+    left  : number of rounds left at the last fit
     cut   : the first step whose arms can be certified in time; -1 before the first fit
-    scale : stake per probability of being such an arm, in units of 1/K; 0 where every arm gets the same
+    scale : stake per probability of being such an arm, in units of 1/K; 0 if every arm gets the same
     """
 
     table: Table
@@ -89,18 +89,18 @@ def start(bar: Bar) -> Ladder:
 
 
 def likelihoods(pulls: float, total: float, ladder: Ladder) -> Row:
-    """L_g = exp(S slope_g + N drift_g) of every step, the largest scaled to 1, the faint ones 0."""
+    """L_g = exp(S slope_g + N drift_g) of every step, scaled to a maximum of 1, with negligible ones set to 0."""
     found = np.empty(2 * STEPS)
     write_likelihoods(found, pulls, total, ladder)
     return found
 
 
 def write_likelihoods(row: Row, pulls: float, total: float, ladder: Ladder) -> None:
-    """The same, written into a row of 2 STEPS numbers.
+    """Write the likelihoods into a row of 2 STEPS numbers.
 
-    The number of steps that are computed together does not depend on the arm, so that processors compute eight at once
-    and none one by one. The last two are faint for most arms, and then not computed. log L_g is concave in g, so that
-    both are faint if the second to last is, and it falls there.
+    The number of steps computed together does not depend on the arm, so that vector instructions compute eight at once.
+    The last two steps are negligible for most arms, and are then not computed: log L_g is concave in g, so both are
+    negligible if the second to last is and log L_g falls there.
     """
     steps = ladder.table
     for g in range(2 * STEPS):
@@ -134,8 +134,7 @@ def likelihood(log: float) -> float:
 
 
 def sharpness(pulls: float, bar: Bar) -> float:
-    """N/(N - n): the factor by which a draw is more informative about the mean of N cases, n of which are drawn; 1 if
-    rewards never run out.
+    """N/(N - n): how much more informative n draws are about the mean of only N cases; 1 if rewards never run out.
 
     The mean of n draws without replacement has the variance of n N/(N - n) draws with replacement. So an arm's
     likelihoods are about those of `sharpness` times its pulls and total.
@@ -146,7 +145,7 @@ def sharpness(pulls: float, bar: Bar) -> float:
 
 
 def draws_needed(pulls: float, endless: float, bar: Bar) -> float:
-    """Number of draws that are as informative as `endless` more draws would be if rewards never ran out.
+    """Number of draws that are as informative as `endless` further draws from an unlimited supply.
 
     n draws count as e = n N/(N - n); e + `endless` are reached after r^2 m/(N^2 + r m) more, r = N - n, m = `endless`:
     never more than r.
@@ -158,7 +157,7 @@ def draws_needed(pulls: float, endless: float, bar: Bar) -> float:
 
 
 def fit(arms: Table, pool: Pool, bar: Bar, firmness: float = 3.0) -> Pool:
-    """Weights by 30 steps of expectation and maximisation over all arms' (N, S), started halfway to the fixed ones.
+    """Weights by 30 steps of expectation and maximisation over all arms' (N, S), starting halfway to the fixed weights.
 
     w_g is proportional to `firmness` * pi_g + sum over the arms of the posterior probability of step g (Dempster, Laird
     & Rubin 1977). Arms with the same N and S are one group. Unlike moments, likelihoods are not biased by adaptive
@@ -180,7 +179,7 @@ def fit(arms: Table, pool: Pool, bar: Bar, firmness: float = 3.0) -> Pool:
 
 
 def one_sweep(rows: Table, counts: Row, weights: Row, sums: Row) -> float:
-    """Replace `weights` by `sums` plus the arms' posteriors, scaled to sum 1; return the largest change."""
+    """Replace `weights` with `sums` plus the arms' posteriors, scaled to sum 1; returns the largest change."""
     size = weights.size
     for j in range(len(rows)):
         chance = 0.0
@@ -201,10 +200,10 @@ def one_sweep(rows: Table, counts: Row, weights: Row, sums: Row) -> float:
 
 
 def late_stakes(table: Table, horizon: float, bar: Bar) -> tuple[float, float]:
-    """`cut`, down to which all arms together can be certified in half of the horizon, and `scale` = 1/(p0 kappa).
+    """`cut`, down to which all arms can be certified in half of the horizon, and `scale` = 1/(p0 kappa).
 
-    p0 = sum of w_g from `cut` on, kappa = 1 + log(T/K)/2: the accounts of all arms together are about what the purse
-    holds, since P(mu >= cut) rises to 1 for arms below it too, sometimes. 0 where such arms are not rare.
+    p0 = sum of w_g from `cut` on, kappa = 1 + log(T/K)/2: all accounts together are about as large as the purse,
+    because P(mu >= cut) sometimes also rises to 1 for arms below the cut. 0 if such arms are not rare.
     """
     pulls, chance = 0.0, 0.0
     size = table.shape[1]
@@ -221,9 +220,9 @@ def late_stakes(table: Table, horizon: float, bar: Bar) -> tuple[float, float]:
 
 
 def grouped(arms: Table, ladder: Ladder, bar: Bar) -> tuple[Table, Row]:
-    """Likelihoods (M, 2 STEPS) of the M distinct (N, S) among the pulled arms, and how many arms have each.
+    """Likelihoods (M, 2 STEPS) of the M distinct (N, S) among the pulled arms, and the number of arms with each.
 
-    Plain loops: numba needs seconds to compile numpy's sorting and slicing, and a fraction of one for these.
+    Plain loops: numba needs seconds to compile numpy's sorting and slicing, and a fraction of a second for these.
     """
     order = sorted_by_totals(arms)
     firsts = np.empty(order.size, dtype=np.int64)

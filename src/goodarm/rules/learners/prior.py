@@ -32,7 +32,7 @@ class Prior(NamedTuple):
 
 
 def posterior(arm: Arm, pool: Pool, bar: Bar) -> tuple[float, float]:
-    """Mean (S + k m0)/(N + k) and width 1/sqrt(N + k) of an arm under the prior; the model's where there is a model.
+    """Mean (S + k m0)/(N + k) and width 1/sqrt(N + k) of an arm under the prior; the model's if there is a model.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.testing import arm_after
@@ -47,7 +47,7 @@ def posterior(arm: Arm, pool: Pool, bar: Bar) -> tuple[float, float]:
 
 
 def posterior_mean(arm: Arm, pool: Pool, bar: Bar) -> float:
-    """p = (S + k m0)/(N + k); the model's mean where there is a model."""
+    """p = (S + k m0)/(N + k); the model's mean if there is a model."""
     if bar.modelled > 0.0:
         return arm.mean
     prior: Prior = pool.learned
@@ -55,27 +55,27 @@ def posterior_mean(arm: Arm, pool: Pool, bar: Bar) -> float:
 
 
 def posterior_scale(arm: Arm, pool: Pool, bar: Bar) -> float:
-    """s = sd0/sqrt(N + k), sd0 the deviation of a reward at the threshold; sd0 width where there is a model."""
+    """s = sd0/sqrt(N + k), with sd0 the standard deviation of a reward at the threshold; sd0 width with a model."""
     if bar.modelled > 0.0:
         return bar.spread * arm.width
     return bar.spread / math.sqrt(arm.pulls + pool.learned.prior_strength)
 
 
 def worth_per_pull(mean: float, width: float, arm: Arm, bar: Bar) -> float:
-    """E[((mu - xi)+ / sd0)^3] / (missing evidence + 1/2) where the arm's mean mu is believed N(mean, (sd0 width)^2)."""
+    """E[((mu - xi)+ / sd0)^3] / (missing evidence + 1/2) for a belief N(mean, (sd0 width)^2) about mu."""
     z = (mean - bar.threshold) / (width * bar.spread)
     return width * width * width / (bar.budget - arm.for_good + 0.5) * cubed_surplus(z)
 
 
 def start(bar: Bar) -> Prior:
-    """Before the first fit: prior mean at the threshold with the weight of one pull; sampling a little cautious."""
+    """Before the first fit: prior mean at the threshold with the weight of one pull; sampling is slightly cautious."""
     return Prior(bar.threshold, 1.0, 0.0, 0.9)
 
 
 def boldness_for(horizon: float, arms: float) -> float:
     """0.8 + 0.6/(1 + 20 K/T): the factor by which the posterior is widened for sampling, from 0.8 to 1.4.
 
-    With ten pulls per arm there is no time to return to an arm that began badly; with a hundred there is.
+    With ten pulls per arm there is no time to return to an arm that began badly; with a hundred, there is.
 
     >>> round(boldness_for(100_000.0, 10_000.0), 3), boldness_for(math.inf, 10.0)
     (1.0, 1.4)
@@ -89,7 +89,7 @@ def reward_variance(mean: float, bar: Bar) -> float:
 
 
 def fit(arms: Table, pool: Pool, bar: Bar, caution: float = 1.0) -> Pool:
-    """The spread of the means by `spread_of_means`; if that gives no estimate, the belief is unchanged."""
+    """The spread of the means by `spread_of_means`; if it gives no estimate, the belief is unchanged."""
     mean, strength, variance = spread_of_means(arms, bar, caution)
     if variance <= 0.0:
         return pool
@@ -97,12 +97,12 @@ def fit(arms: Table, pool: Pool, bar: Bar, caution: float = 1.0) -> Pool:
 
 
 def spread_of_means(arms: Table, bar: Bar, caution: float) -> tuple[float, float, float]:
-    """(m0, k, tau2) by weighted moments (DerSimonian & Laird 1986), the spread taken one standard error larger.
+    """(m0, k, tau2) by weighted moments (DerSimonian & Laird 1986), with the spread increased by one standard error.
 
     Iterate w_i = 1/(tau2 + v_i), v_i = m0(1-m0)/N_i; m0 = sum w m / sum w;
     tau2 = sum w^2 ((m - m0)^2 - v) / sum w^2, kept within [1e-6, 0.5] m0(1-m0).
     Then tau2 += caution * sqrt(2 sum w^4 (tau2 + v)^2) / sum w^2, because a spread that is too small would narrow the
-    prior too early. The prior never counts as less than one pull.
+    prior too early. The prior always counts as at least one pull.
     """
     total, pulled = 0.0, 0.0
     for i in range(len(arms)):

@@ -1,8 +1,8 @@
-"""A sampling rule chooses the next open arm to pull. There are three kinds, by what changes the rule's index:
+"""Sampling rules choose the next open arm to pull. Three kinds differ in the events that change an index.
 
-`IndexRule`   an arm's index moves only when that arm is pulled (or the pool is learned anew): no scan over the arms;
-`LineRule`    mean + clock(round) * slope: every index moves with the round, each on its own line: no scan either;
-`ChoiceRule`  anything else: sees the whole table, may draw at random.
+`IndexRule`   an arm's index moves only when that arm is pulled (or the pool is fitted again): no scan over the arms;
+`LineRule`    mean + clock(round) * slope: every index moves with the round, each along a line: no scan either;
+`ChoiceRule`  any other rule; it sees the whole table and may draw at random.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from goodarm.rules.parameters import Formula, Rule, parameters_of
 
 @dataclass(frozen=True)
 class SamplingRule(Rule):
-    """A rule that says which open arm to pull next.
+    """A rule that chooses the next open arm to pull.
 
     blind      : the rule uses only pulls and widths, never anything that depends on rewards
-    each_first : each arm is pulled once before the rule chooses, also with a model; without one that is always so
-    prefers    : the verdicts that the rule brings first: "quick" ones, whether good or bad, or "good" ones, while arms
-                 that look bad wait; empty if it has no such order. Forecasts depend on it
+    each_first : each arm is pulled once before the rule chooses, even with a model; without a model this is always the
+                 case
+    prefers    : the verdicts that the rule reaches first: "quick" ones, good or bad, or "good" ones, while arms that
+                 look bad wait; empty if there is no such order. Forecasts depend on it
     """
 
     blind: bool = False
@@ -32,14 +33,14 @@ class SamplingRule(Rule):
 class IndexRule(SamplingRule):
     """Pull the open arm with the largest index(arm, pool, bar, *parameters); ties go to the lowest number.
 
-    The index may read the pool's learned values but not its round: it is evaluated only when the arm was pulled.
+    The index may read the pool's learned values but not its round: it is evaluated only after a pull of the arm.
 
     index_of_kept : the same index, read from the likelihoods that the identification rule keeps in `arm.memory`
-                  (`EvidenceRule.keeps_likelihoods`), instead of computing them again; for rewards that never run out
+                  (`EvidenceRule.keeps_likelihoods`), which need not be computed again; for rewards that never run out
     stays_ahead   : stays_ahead(arm, pool, bar, rival, hint, *parameters): -1, or a number of 0 or more if
-                  `index_of_kept` is certainly larger than `rival`, the largest index of all other arms. The number may
-                  be anything that shortens the next search, which receives it as `hint`
-    index_of_model : the same index where a model of the arms gives mean and width; the engine compiles it in place of
+                  `index_of_kept` is certainly larger than `rival`, the largest index of all other arms. The number is
+                  arbitrary; the next search receives it as `hint`, to be shorter
+    index_of_model : the same index for arms whose mean and width come from a model; the engine compiles it in place of
                   `index`, in less time
     upper_bound   : the index is mean + beta sd0 width, so that beta can be read from it
     """

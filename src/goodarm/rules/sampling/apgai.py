@@ -10,7 +10,7 @@ from goodarm.rules.sampling._base import IndexRule
 
 
 def index(arm: Arm, pool: Pool, bar: Bar) -> float:
-    """The surest good arm, or else the least surely bad one: the largest sqrt(N) (mean - xi).
+    """The most certainly good arm, or else the least certainly bad one: the largest sqrt(N) (mean - xi).
 
     The published rule has two cases: if some mean exceeds xi, the largest sqrt(N)(mean - xi); otherwise the smallest
     sqrt(N)(xi - mean). Both are the largest sqrt(N)(mean - xi).

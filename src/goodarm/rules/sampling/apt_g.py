@@ -15,7 +15,7 @@ def index(arm: Arm, pool: Pool, bar: Bar) -> float:
 
 
 def index_printed(arm: Arm, pool: Pool, bar: Bar) -> float:
-    """The largest mean + sqrt(N) |xi - mean|, as printed by Tsai et al.: stays on an arm until it is decided."""
+    """The largest mean + sqrt(N) |xi - mean|, as printed by Tsai et al.; it stays on an arm until that is decided."""
     return arm.mean + math.sqrt(arm.pulls) * abs(bar.threshold - arm.mean)
 
 

@@ -1,4 +1,4 @@
-"""`dgai`: the paper's differentiable index, its bound learned by gradients while the rewards come in."""
+"""`dgai`: the paper's differentiable index, with a bound that is learned by gradients as rewards come in."""
 
 from __future__ import annotations
 

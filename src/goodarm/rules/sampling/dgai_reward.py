@@ -1,4 +1,4 @@
-"""`dgai-reward`: collect rewards when a threshold is known. As the paper prints it: `goodarm.paper.rules`."""
+"""`dgai-reward`: collect rewards, given a threshold. `goodarm.paper.rules` has the version printed in the paper."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from goodarm.rules.sampling.dgai import dgai
 def learned_beta(pool: Pool, bar: Bar) -> float:
     """beta = clip(1.5 log(1 + T/(K kappa))^0.4, 0.5, 3.5), kappa = sd0^2/tau2: from the spread of the arms' means.
 
-    kappa is the number of pulls that distinguish an arm from the others; T/(K kappa) is how many times the horizon
-    allows for it. Before the spread is learned, beta = 1.5.
+    kappa is the number of pulls that distinguish an arm from the others; T/(K kappa) is the number of times that the
+    horizon allows this. Before the spread is learned, beta = 1.5.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.rules.learners.prior import Prior
@@ -30,7 +30,7 @@ def learned_beta(pool: Pool, bar: Bar) -> float:
 
 
 def index(arm: Arm, pool: Pool, bar: Bar, beta: float = 0.0) -> float:
-    """The differentiable index, mean + beta sd0 width; beta learned offline, or online where it is 0.
+    """The differentiable index, mean + beta sd0 width; with beta learned offline, or online if it is 0.
 
     For a positive coldness the largest probability of the paper's softmax is the largest mean + beta width, so this
     is the paper's sampling rule with `draw="argmax"`. Online, beta follows from the fitted spread of the arms' means.

@@ -15,7 +15,7 @@ def slope(arm: Arm, bar: Bar) -> float:
 
 
 def clock(now: float, bar: Bar) -> float:
-    """sqrt(2 sigma^2 log t): what multiplies 1/sqrt(N) at round t.
+    """sqrt(2 sigma^2 log t), the factor of 1/sqrt(N) at round t.
 
     >>> from goodarm.problem import Problem
     >>> round(clock(1000.0, Problem(threshold=0.5, arms=10).bar), 4)

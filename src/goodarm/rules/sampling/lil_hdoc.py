@@ -14,11 +14,11 @@ FIRST = 1e6
 
 
 def slope(arm: Arm, bar: Bar, epsilon: float = 0.01) -> float:
-    """Each arm until its bound of the iterated logarithm is below HDoC's, the least pulled first; then as HDoC.
+    """Pull each arm, the least pulled first, until its iterated-logarithm bound is below HDoC's; then like HDoC.
 
-    The paper samples every arm T times first, T being the smallest number of pulls from which on the radius of `lil`
-    is at most that of `hoeffding`: from there on lil'HDoC decides whenever HDoC does. An arm below T pulls is told by
-    comparing the two radii, so T need not be computed.
+    The paper first samples every arm T times, where T is the smallest number of pulls from which on the radius of `lil`
+    is at most that of `hoeffding`. From there on, lil'HDoC decides whenever HDoC does. Comparing the two radii shows
+    whether an arm has fewer than T pulls, so T need not be computed.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.testing import arm_after

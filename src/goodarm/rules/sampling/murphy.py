@@ -29,7 +29,8 @@ def first_above(arms: Table, bar: Bar, generator: Generator) -> int:
     """The lowest arm that exceeds the threshold in a joint draw, given that one does; exact, in one pass.
 
     P(arm j is the first) is proportional to w_j = prod_{i<j} F_i (1 - F_j), F_i = P(mean_i <= xi). Arm j replaces the
-    choice so far with probability w_j/(w_1 + ... + w_j). In logarithms, since far from the threshold w_j underflows.
+    choice so far with probability w_j/(w_1 + ... + w_j). Computed in logarithms, because w_j underflows far from the
+    threshold.
     """
     chosen, below, weights = -1, 0.0, -math.inf
     for i in range(len(arms)):
@@ -45,11 +46,12 @@ def first_above(arms: Table, bar: Bar, generator: Generator) -> int:
 
 
 def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator) -> int:
-    """Murphy sampling: draw the means from the posterior given that some mean exceeds xi, pull the largest.
+    """Murphy sampling: draw the means from the posterior given that some mean exceeds xi, and pull the largest.
 
-    A few plain joint draws first: one that exceeds xi has exactly the conditional law. If none does, the conditional
-    law itself: draw which arm is the first above xi, its value by inversion, the arms after it freely; the arms
-    before it lie below xi and can't lead. Both ways give the same law, so their mixture does; no unbounded rejection.
+    It first tries a few plain joint draws: one that exceeds xi has exactly the conditional law. If none does, it draws
+        from the conditional law directly: first the first arm above xi, then this arm's value by inversion, then the
+        arms after it freely. The arms before it lie below xi and can't lead. Both ways give the same law, so their
+        mixture does too, without unbounded rejection.
     """
     for _ in range(TRIES):
         leader = leader_above(arms, bar, generator)

@@ -24,7 +24,7 @@ from goodarm.rules.beliefs import Arm
 
 
 def counts_decide(bar: Bar) -> bool:
-    """Is the posterior a Beta law of the arm's own counts?"""
+    """Whether the posterior is a Beta law of the arm's own counts."""
     return bar.bounded > 0.0 and bar.modelled == 0.0
 
 
@@ -43,14 +43,15 @@ def log_exceeds(arm: Arm, level: float, bar: Bar) -> float:
 
 
 WORTH_A_BOUND = 1.0
-"""An arm that exceeds a level with probability exp(-1) or more is drawn as it is."""
+"""An arm that exceeds a level with probability exp(-1) or more is drawn directly."""
 
 
 def least_exponent(arm: Arm, level: float, bar: Bar) -> float:
-    """A q with P(mean > level) <= exp(-q) that costs no logarithm; 0 where it would be below 1, or is not known.
+    """A q with P(mean > level) <= exp(-q) that needs no logarithm; 0 if it would be below 1, or is unknown.
 
-    So most arms need no draw: one exponential below q tells that the arm stays below the level; past q,
-    `draw_above_rarely` goes on. Only for Beta: P(mean > x) = P(Binomial(n, x) <= S) <= exp(-n kl(S/n, x)), n = N + 1
+    It saves most draws: an exponential variable below q shows that the arm stays below the level; above q,
+                         `draw_above_rarely` continues. Only for Beta: P(mean > x) = P(Binomial(n, x) <= S) <= exp(-n
+                         kl(S/n, x)), n = N + 1
     and S/n < x, for a whole S; and the posterior grows with S, so S may be rounded up. kl(p, x) >= (x - p)^2/(2 v), v
     the largest u(1-u) from p to x.
 
@@ -74,12 +75,13 @@ def least_exponent(arm: Arm, level: float, bar: Bar) -> float:
 
 
 def draw_above_rarely(arm: Arm, level: float, q: float, bar: Bar, generator: Generator) -> float:
-    """A draw if it exceeds `level`, else some number below; after an event of probability exp(-q) of `least_exponent`.
+    """A draw if it exceeds `level`, else a number below it, given an event of probability exp(-q) (`least_exponent`).
 
     Both together have exactly the law of a draw above the level. The log-odds of the mean have a log-concave density
     g, which past its top lies under its tangent: g(s) <= g(s0) exp(-r (s - s0)), s0 the log-odds of the level. The
-    tangent's mass M = g(s0)/r tells how often to draw from it, and g over the tangent how often to keep the draw
-    (Devroye 1986, Non-Uniform Random Variate Generation, VII.2). A tail is inverted only where M > exp(-q).
+    tangent's mass M = g(s0)/r gives the probability of drawing from it, and g over the tangent the probability of
+    keeping the draw (Devroye 1986, Non-Uniform Random Variate Generation, VII.2). A tail is inverted only where M >
+    exp(-q).
     """
     if q == 0.0:
         return draw(arm, bar, generator)

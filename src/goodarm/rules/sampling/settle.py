@@ -30,12 +30,12 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
 
 
 def index_of_kept(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
-    """The same index where `arm.memory` has the arm's likelihoods; on a fixed test set it has none."""
+    """The same index from the likelihoods in `arm.memory`; on a fixed test set there are none."""
     return better_hope(arm.memory[LIKELIHOODS:], pool.learned, arm, bar, patience)
 
 
 def stays_ahead(arm: Arm, pool: Pool, bar: Bar, rival: float, hint: float, patience: float = 2.0) -> float:
-    """A hope by which `index_of_kept` is larger than `rival`, as in `value`; the likelier verdict's hopes are tried."""
+    """A hope that makes `index_of_kept` larger than `rival`, as in `value`, tried only for the likelier verdict."""
     ladder: Ladder = pool.learned
     likely_good = arm.total >= bar.threshold * arm.pulls
     for turn in range(0, STEPS + 2, 2):
@@ -47,7 +47,7 @@ def stays_ahead(arm: Arm, pool: Pool, bar: Bar, rival: float, hint: float, patie
 
 
 def better_hope(chances: Row, ladder: Ladder, arm: Arm, bar: Bar, patience: float) -> float:
-    """The larger of the two hopes, from the arm's likelihoods. The second one only counts where it beats the first."""
+    """The larger of the two hopes, from the arm's likelihoods. The second one counts only if it beats the first."""
     table, left = ladder.table, ladder.left
     good_missing, bad_missing = bar.budget - arm.for_good + 0.5, bar.budget - arm.for_bad + 0.5
     if arm.total >= bar.threshold * arm.pulls:  # the likelier one first, which often rules out the other

@@ -11,9 +11,9 @@ from goodarm.rules.sampling.posterior import draw, draw_above_rarely, least_expo
 
 
 def leader(arms: Table, bar: Bar, generator: Generator, without: int = -1) -> tuple[int, int]:
-    """The open arm that leads in one joint posterior draw, the arm `without` aside, and how many arms took part.
+    """The open arm that leads in one joint posterior draw, excluding the arm `without`; and the number of arms in it.
 
-    The arm with the largest mean is drawn first; of most others one number tells that they stay below it.
+    The arm with the largest mean is drawn first. For most others, a single number shows that they stay below it.
     """
     first, count = -1, 0
     for i in range(len(arms)):
@@ -42,7 +42,7 @@ def overtaken(arms: Table, ahead: int, best: float, bar: Bar, generator: Generat
 
 
 def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator) -> int:
-    """Thompson sampling: draw every open arm's mean from its posterior, pull the largest."""
+    """Thompson sampling: draw every open arm's mean from its posterior, and pull the largest."""
     return leader(arms, bar, generator)[0]
 
 

@@ -16,14 +16,14 @@ from goodarm.rules.sampling.posterior import counts_decide, draw, draw_above_rar
 
 REDRAWS = 100
 USUAL = 0.99
-"""Share of the leading arm's draws that lie above the level at which the other arms are screened once for all."""
+"""Share of the leading arm's draws above the level at which the other arms are screened."""
 
 
 def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator, leader: float = 0.5) -> int:
     """Pull the posterior draw's leader with probability `leader`, else redraw until another arm leads.
 
-    Redraws are capped at 100: of the last one the leader among the other arms is pulled, first or runner-up. A single
-    open arm is pulled.
+    There are at most 100 redraws. After the last one, the leader among the other arms is pulled. A single open arm is
+    pulled directly.
     """
     first, count = thompson.leader(arms, bar, generator)
     if count < 2 or generator.random() < leader:
@@ -35,12 +35,13 @@ def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator, leader: floa
 
 
 def other_leader(arms: Table, first: int, bar: Bar, generator: Generator, redraws: int) -> int:
-    """The leader of the first joint draw that `first` does not lead, in law exactly; `first` if it leads them all.
+    """The leader of the first joint draw that `first` does not lead, exact in law; `first` if it leads them all.
 
-    Where the draw of `first` is at least x, its 1% quantile, another arm leads only if its draw exceeds x. The few that
-    often do are drawn. Of the rest, each does with probability at most exp(-q) of `least_exponent`: lay pieces of
+    If the draw of `first` is at least x, its 1% quantile, another arm leads only if its draw exceeds x. The few arms
+    that often do are drawn. Each of the others does with probability at most exp(-q) (`least_exponent`): lay pieces of
     length -log(1 - exp(-q)) end to end, and a Poisson process of rate 1 has a point on a piece with probability
-    exp(-q). Its first point, one exponential, mostly lies past the end: no arm comes near, and nothing is drawn.
+    exp(-q). Its first point, an exponential variable, usually lies past the end: then no arm comes near, and nothing is
+    drawn.
     """
     favourite = read_arm(arms, first)
     level = draw_by_tail(favourite, math.log(USUAL), bar)
@@ -81,7 +82,7 @@ def pieces(arms: Table, first: int, level: float, bar: Bar) -> tuple[Row, Row]:
 def overtaken_by_few(
     arms: Table, first: int, level: float, line: Row, near: Row, point: float, bar: Bar, generator: Generator
 ) -> int:
-    """The leader where `first` is above the level, and only arms that are near or have a point can be ahead of it."""
+    """The leader if `first` is above the level, so that only arms that are near it or have a point can lead."""
     ahead, last = first, -1
     best = draw(read_arm(arms, first), bar, generator)
     while best < level:
@@ -110,17 +111,17 @@ top_two = ChoiceRule(
 
 
 POINTS = 24
-"""Levels at which the probability of being the best arm is summed up."""
+"""Number of levels in the sum for the probability of being the best arm."""
 REACH = 4.0
 """Standard deviations above and below a mean beyond which a posterior counts as 0."""
 
 
 def choose_printed(arms: Table, pool: Pool, bar: Bar, generator: Generator) -> int:
-    """The arm that is second most likely to be the best one, as printed by Tsai et al.: nothing is drawn.
+    """The arm that is second most likely to be the best one, as printed by Tsai et al., without random draws.
 
     P_i = integral of f_i(x) prod_{j != i} F_j(x) dx with normal posteriors of the open arms' means, by the midpoint
-    rule at 24 levels between the largest of all lower ends and the largest of all upper ends. The arm of the largest
-    P is left out, and the arm of the largest P among the others is pulled. A single open arm is pulled.
+    rule at 24 levels between the largest of all lower ends and the largest of all upper ends. The arm with the second
+    largest P is pulled. A single open arm is pulled.
     """
     low, high = -math.inf, -math.inf
     for i in range(len(arms)):
@@ -146,7 +147,7 @@ def choose_printed(arms: Table, pool: Pool, bar: Bar, generator: Generator) -> i
                     chance += math.exp(together[g] - log_normal_cdf(z) - 0.5 * z * z) / sd
             if chance > largest:
                 first, second, largest, runner_up = i, first, chance, largest
-            elif chance == largest:  # of equal arms the last is left out, so that ties go to the lowest number
+            elif chance == largest:  # among equal arms the last is left out, so ties go to the lowest number
                 if runner_up < largest:
                     second, runner_up = first, largest
                 first = i

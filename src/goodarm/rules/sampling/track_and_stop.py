@@ -13,11 +13,12 @@ from goodarm.rules.sampling._base import ChoiceRule
 
 
 def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator) -> int:
-    """The arm that lags furthest behind its optimal share of the samples; before the first shares the widest.
+    """The arm that lags furthest behind its optimal share of the samples; the widest arm before the first fit.
 
     `goodarm.rules.learners.allocation` computes the shares. `track-and-stop+self-normalised(norm=S)@linear` is the
-    setting of the paper: it ends when the generalised likelihood ratio of every arm has passed its threshold. Unlike
-    there, each arm gets its verdict as soon as its own ratio has. With own evidence it samples undecided arms only.
+    setting of the paper: it ends when the generalised likelihood ratio of every arm has passed its threshold. In
+                          contrast, here each arm gets its verdict as soon as its own ratio has passed. With an
+                          identification rule by own evidence, it samples only undecided arms.
     """
     learned = pool.learned
     elapsed = pool.round - learned.fitted

@@ -12,4 +12,4 @@ def index(arm: Arm, pool: Pool, bar: Bar) -> float:
     return -arm.pulls
 
 
-uniform = IndexRule(name="uniform", reference="the plain comparison", index=index, blind=True)
+uniform = IndexRule(name="uniform", reference="the plain baseline", index=index, blind=True)

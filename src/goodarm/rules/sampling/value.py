@@ -1,4 +1,4 @@
-"""`value`: the largest expected gain per pull of an arm, over all plans that may give up on it."""
+"""`value`: the largest expected gain per pull of an arm, over all plans that may abandon it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling._base import IndexRule
 
 SLACK = 1.0 + 1e-12
-"""Margin above the rounding errors of all sums, so that a skipped hope could not have been the largest."""
+"""Margin above the rounding errors of all sums, so that a skipped hope can't have been the largest."""
 NEAREST = 7
-"""Number of steps on the other side of the threshold, next to it, from which a bound on wasted pulls is computed."""
+"""Number of steps next to the threshold, on its other side, that enter a bound on wasted pulls."""
 TOO_LATE = 1e-9
 """Weight of a verdict that can't be reached before the horizon: smaller than any other, but positive."""
 
@@ -41,14 +41,15 @@ def hope_on(side: int, by_gain: bool) -> Formula:
     last = 2 * STEPS - 1 if side > 0 else 0
 
     def best_hope(chances: Row, table: Table, patience: float, missing: float, left: float, best: float) -> float:
-        """From the arm's likelihoods and the ladder's table; `missing` evidence, rounds that are `left`.
+        """The hope from an arm's likelihoods and the ladder's table, for `missing` evidence and `left` rounds.
 
         best : the largest index found elsewhere, 0 if none; the larger of both is returned
 
-        The posterior is chances * weights, not scaled. What is wasted on worse arms, sum_{h<g} p_h min(rem/d_g,
-        c/kl(mu_h, mu_g)), is four sums side by side, since each addition waits for the one before it. A hope is skipped
-        if it could not win even if only the arms in `doubt` were worse: those next to the threshold, on the other side
-        of it, all as far away as the farthest of them, since kl(mu_h, mu_g) falls towards g.
+        The posterior is chances * weights, unscaled. The pulls wasted on worse arms, sum_{h<g} p_h min(rem/d_g,
+        c/kl(mu_h, mu_g)), are computed as four parallel sums, because each addition waits for the one before it. A hope
+        is skipped
+        if it could not win even if only the arms in `doubt` were worse: those next to the threshold on its other side,
+            all taken to be as far away as the farthest of them, since kl(mu_h, mu_g) falls towards g.
         """
         farthest, doubt = STEPS - NEAREST if side > 0 else STEPS + NEAREST - 1, 0.0
         for step in range(NEAREST):
@@ -93,18 +94,19 @@ best_hope = hope_on(1, by_gain=True)
 
 
 def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
-    """Largest expected gain per pull over plans for the arm: aim at a mean of at least mu_g, and give up in time.
+    """Largest expected gain per pull over plans that aim at a mean of at least mu_g and give up in time.
 
     With p_h the posterior probability of the ladder's mean mu_h, d_h = kl(mu_h, xi) and rem = log(K/delta) - log E+ +
-    1/2, hoping for mu_g means: an arm as good as that is pulled until its verdict, rem/d_h pulls for a worth of
-    mu_h - xi; a worse one is given up after about c nats of evidence against mu_g, or at the verdict of an arm at mu_g:
+    1/2, hoping for mu_g means the following. An arm at least that good is pulled until its verdict, rem/d_h pulls for a
+    gain of mu_h - xi. A worse one is given up after about c nats of evidence against mu_g, or at the time of the
+    verdict on an arm at mu_g:
 
     index = max_g sum_{h>=g} p_h (mu_h - xi) / ( sum_{h>=g} p_h rem/d_h + sum_{h<g} p_h min(rem/d_g, c/kl(mu_h, mu_g)) )
 
-    over the mu_g above the threshold whose rem/d_g fits into the rounds that were left at the last fit. This
-    approximates the Gittins index of an arm seen as a job of random length, the largest gain per pull over all stopping
-    times. `patience` is c. Where an arm has finitely many cases, likelihoods are sharper and numbers of pulls smaller,
-    by `sharpness` and `draws_needed`: an arm with few cases left is cheap to finish. Where a model gives mean and
+    over the mu_g above the threshold whose rem/d_g is at most the number of rounds left at the last fit. This
+    approximates the Gittins index of an arm regarded as a job of random length, the largest gain per pull over all
+    stopping times. `patience` is c. If an arm has finitely many cases, likelihoods are sharper and numbers of pulls
+    smaller (`sharpness`, `draws_needed`): an arm with few cases left is cheap to finish. If a model gives mean and
     width, the index is that of `value-normal`.
     """
     if bar.modelled > 0.0:
@@ -118,14 +120,14 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
 
 
 def index_of_kept(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
-    """The same index where `arm.memory` has the arm's likelihoods; on a fixed test set it has none."""
+    """The same index from the likelihoods in `arm.memory`; on a fixed test set there are none."""
     ladder: Ladder = pool.learned
     missing = bar.budget - arm.for_good + 0.5
     return best_hope(arm.memory[LIKELIHOODS:], ladder.table, patience, missing, ladder.left, 0.0)  # type: ignore[no-any-return]  # a Formula
 
 
 def stays_ahead(arm: Arm, pool: Pool, bar: Bar, rival: float, hint: float, patience: float = 2.0) -> float:
-    """A hope by which `index_of_kept` is larger than `rival`, the one of the last time first; -1 if none was found."""
+    """A hope that makes `index_of_kept` larger than `rival`, trying the previous one first; -1 if none was found."""
     ladder: Ladder = pool.learned
     missing = bar.budget - arm.for_good + 0.5
     for turn in range(0, STEPS + 2, 2):
@@ -136,10 +138,10 @@ def stays_ahead(arm: Arm, pool: Pool, bar: Bar, rival: float, hint: float, patie
 
 
 def exceeds(rival: float, g: int, chances: Row, ladder: Ladder, by_gain: bool, patience: float, missing: float) -> bool:
-    """Whether the hope for mu_g is larger than `rival`, in whatever order the sums are rounded (`SLACK`).
+    """Whether the hope for mu_g is larger than `rival`, for any order of rounding (`SLACK`).
 
-    One hope, not all of them as in `hope_on`. The sums have a fixed length and no branches: `LEAVING` is 0 from mu_g
-    on. All terms are positive, so a sum in another order differs by less than the slack.
+    This evaluates one hope, not all of them like `hope_on`. The sums have a fixed length and no branches: `LEAVING` is
+    0 from mu_g on. All terms are positive, so a sum in another order differs by less than the slack.
     """
     table = ladder.table
     needed, row = missing * table[COST, g], LEAVING + g
@@ -157,14 +159,14 @@ def exceeds(rival: float, g: int, chances: Row, ladder: Ladder, by_gain: bool, p
 
 
 def index_of_model(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
-    """The same index where a model gives mean and width: that of `value-normal`."""
+    """The index if a model gives mean and width: that of `value-normal`."""
     return worth_per_pull(arm.mean, boldness_for(pool.horizon, bar.arms) * arm.width, arm, bar)
 
 
 def best_hope_of_cases(
     chances: Row, table: Table, side: int, by_gain: bool, patience: float, missing: float, pulls: float, bar: Bar
 ) -> float:
-    """The same where an arm has finitely many cases: all numbers of pulls by `draws_needed`, and all in time."""
+    """The best hope with finitely many cases: `draws_needed` gives all numbers of pulls, and all are in time."""
     best, gained, pulled = 0.0, 0.0, 0.0
     last = 2 * STEPS - 1 if side > 0 else 0
     for step in range(STEPS):

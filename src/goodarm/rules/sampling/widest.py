@@ -8,7 +8,7 @@ from goodarm.rules.sampling._base import IndexRule
 
 
 def index(arm: Arm, pool: Pool, bar: Bar) -> float:
-    """The largest width: with a model a greedy G-optimal design, without one the same as round robin.
+    """The largest width: with a model, a greedy G-optimal design; without one, the same as round robin.
 
     >>> from goodarm.testing import arm_after
     >>> index(arm_after(pulls=4, total=3.0), None, None)

@@ -1,4 +1,4 @@
-/** Requests to the same server; what goes wrong comes back as the library's own message. */
+/** Requests to the same server. Errors have the library's message. */
 
 /** A refused or failed request. */
 export class Problem extends Error {

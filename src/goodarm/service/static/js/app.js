@@ -1,4 +1,4 @@
-/** The page's frame: which view is shown, who is logged in, light or dark. */
+/** The page's frame: the current view, login, and theme. */
 import { get, post, Problem } from "./api.js";
 import { armView } from "./arm.js";
 import { campaignView } from "./campaign.js";
@@ -16,7 +16,7 @@ const HOME = { text: "goodarm", href: "#/" };
 let current = /** @type {View | null} */ (null);
 let turn = 0;
 
-/** What was typed into the address may not be an encoding of anything. @param {string} part */
+/** Decode a part of the address, which may be malformed. @param {string} part */
 function plain(part) {
   try {
     return decodeURIComponent(part);

@@ -1,4 +1,4 @@
-/** One arm: its interval over time, its evidence against the line that decides, the audit of its verdict. */
+/** One arm: its interval over time, its evidence and the deciding line, and the audit of its verdict. */
 import { get, post, url } from "./api.js";
 import { evidenceChart, pathChart } from "./arm_charts.js";
 import { auditOf } from "./audit.js";
@@ -19,7 +19,7 @@ import { relative } from "./table_row.js";
 /** @typedef {import("./types.js").Change} Change */
 const REFRESH = 1_000;
 
-/** What the arm is, in a few words. @param {ArmDetail} arm @param {Scale} scale @param {number} threshold */
+/** The arm in one sentence. @param {ArmDetail} arm @param {Scale} scale @param {number} threshold */
 function sentence(arm, scale, threshold) {
   const price = (arm.cost ?? 1) === 1 ? "" : ` A sample costs ${decimal(arm.cost)}.`;
   const pending = `${arm.pending ? ` ${counted(arm.pending, "ticket")} pending.` : ""}${price}`;
@@ -85,7 +85,7 @@ function numbers(arm, scale) {
   );
 }
 
-/** Where a metric's interval lies. @param {import("./types.js").Metric} metric @param {import("./types.js").Verdict} verdict @returns {[string, string]} class and words */
+/** The position of a metric's interval. @param {import("./types.js").Metric} metric @param {import("./types.js").Verdict} verdict @returns {[string, string]} class and words */
 function stateOf({ bar, low, high, failed }, verdict) {
   if (failed) return ["bad", "▼ fails"];
   if (verdict === "good") return ["good", "▲ clears"];
@@ -136,7 +136,7 @@ class ArmPage {
     this.audit = h("div");
     this.metrics = h("div");
     this.numbers = h("div");
-    // If other arms play a part, only the arm's own mean is known as it was.
+    // If other arms matter, only the history of the arm's own mean is known.
     const { question } = summary;
     const own = scaleOf({ ...summary, question: { ...question, labels: { ...question.labels, measured: "Mean", signed: false } } });
     this.ownAxis = own.axis;

@@ -100,7 +100,7 @@ export function pathChart(threshold, scale) {
 }
 
 /**
- * Evidence from 0 to a little above what decides; what speaks against an arm may fall without end, and is cut off.
+ * Evidence from 0 to slightly above the deciding line. Evidence can fall without limit, so low values are cut off.
  * @param {{good: string, bad: string}} kinds the words for the two verdicts
  */
 export function evidenceChart(kinds) {

@@ -1,4 +1,4 @@
-/** The audit of a verdict: everything that it rests on, as the journal has it, in groups and with plainer words. */
+/** The audit of a verdict: the journal's data behind it, in groups and plain words. */
 import { h } from "./dom.js";
 import { count, counted, decimal, fullTime, metricWords, percent, upper } from "./format.js";
 

@@ -1,4 +1,4 @@
-/** The strip of good, undecided and bad arms, and the headline in words; the same in the list and on the page. */
+/** The strip of good, undecided and bad arms, and the headline in words, shared by the list and the page. */
 import { h, s } from "./dom.js";
 import { count, counted, dayOf, decimal, evidence, fullTime, GLYPH, percent, scaleOf, upper } from "./format.js";
 
@@ -7,10 +7,10 @@ import { count, counted, dayOf, decimal, evidence, fullTime, GLYPH, percent, sca
 /** A text from the metadata; anything else is left out. @param {unknown} value */
 const text = (value) => (typeof value === "string" ? value.trim() : "");
 
-/** What people call the campaign. @param {Summary} of */
+/** The campaign's title. @param {Summary} of */
 export const titleOf = (of) => text(of.metadata?.title) || of.name;
 
-/** What is measured, the bar, the allowed error, since when and by whom. @param {Summary} of */
+/** The measured quantity, the bar, the allowed error, the start, and the creator. @param {Summary} of */
 export function terms(of) {
   const scale = scaleOf(of);
   const measured = text(of.metadata?.measured) || "mean reward";
@@ -65,7 +65,7 @@ export function headline(of) {
   );
 }
 
-/** " undecided", and where arms were withdrawn ", 3 retired". @param {Summary} of */
+/** " undecided", followed by ", 3 retired" if arms were retired. @param {Summary} of */
 const rest = (of) => {
   const retired = of.arms - of.good - of.bad - of.open;
   return retired > 0 ? ` undecided, ${count(retired)} retired` : " undecided";
@@ -81,7 +81,7 @@ export function effort(of) {
 /** Whether the middle of the server's sentence is a forecast. @param {Summary} of */
 const isForetold = (of) => Boolean(of.finish && of.open && !of.ended && !of.stop_after);
 
-/** The clauses of the server's sentence; a remark on "below" belongs to the promise. @param {Summary} of */
+/** The clauses of the server's sentence; a remark on "below" belongs to the guarantee. @param {Summary} of */
 const clauses = (of) => of.sentence.split(/; (?!below is )/);
 
 /** What it took, and what is promised, in the server's words. @param {Summary} of */
@@ -90,7 +90,7 @@ export function subline(of) {
   return h("p", { class: "subline" }, effort(of), h("span", { class: "promise" }, ` ${upper(promise)}.`));
 }
 
-/** The bounds that the policy has learned so far; nothing for a policy that learns none. @param {{bounds?: import("./types.js").Bounds}} of */
+/** The bounds that the policy has learned so far; empty for other policies. @param {{bounds?: import("./types.js").Bounds}} of */
 export function learned({ bounds }) {
   if (!bounds?.learned || bounds.beta === null) return [];
   const deciding = bounds.alpha === null ? "" : `, alpha = ${evidence(bounds.alpha)} for deciding`;

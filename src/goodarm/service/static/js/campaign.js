@@ -1,4 +1,4 @@
-/** One campaign: its title, the headline in words, what to do now, every arm against the bar, and the table. */
+/** One campaign: its title, the headline in words, the next step, every arm against the bar, and the table. */
 import { get, post, url } from "./api.js";
 import { headline, learned, strip, subline, terms, titleOf } from "./bar.js";
 import { connect } from "./connect.js";
@@ -30,7 +30,7 @@ const armHref = (name, row) => `#/campaign/${encodeURIComponent(name)}/arm/${enc
 const OLDEST = 1_000; // pending tickets that are looked at
 const narrow = matchMedia("(max-width: 48rem)");
 
-/** "live", or since when what you see is old. @param {import("./live.js").State} state */
+/** "live", or the time of the last update. @param {import("./live.js").State} state */
 export function showLive({ live, since }) {
   const box = byId("live");
   box.className = live ? "live on" : "live off";
@@ -234,7 +234,7 @@ class CampaignPage {
     this.timer ||= window.setTimeout(() => this.draw(), REDRAW);
   }
 
-  /** Which tickets are out, and since when. */
+  /** The outstanding tickets and their age. */
   async lookAtWaiting() {
     if (!this.summary.pending) return;
     const found = await get(url(this.summary.name, `/waiting?limit=${OLDEST}`)).catch(() => null);
@@ -287,7 +287,7 @@ class CampaignPage {
       );
   }
 
-  /** The control's own mean, and how it is compared on a fixed test set. @param {Row} control */
+  /** The control's own mean, and the comparison on a fixed test set. @param {Row} control */
   controlWords(control) {
     const words = `◆ Control ${nameOf(control)}: ${this.scale.own(control.own_mean)} after ${counted(control.pulls, "sample")}.`;
     return this.summary.cases ? `${words} A difference compares the cases that both have answered.` : words;
@@ -297,7 +297,7 @@ class CampaignPage {
     return domain([...this.rows.values()], this.summary.threshold, this.scale.bounded, true);
   }
 
-  /** Filter and sort anew. */
+  /** Filter and sort again. */
   order() {
     this.ordered = performance.now();
     this.shown = this.selection.of([...this.rows.values()]);

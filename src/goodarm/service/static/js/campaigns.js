@@ -1,4 +1,4 @@
-/** The list of campaigns, with progress at a glance, and the door for newcomers. */
+/** The list of campaigns with their progress, and an introduction for newcomers. */
 import { get } from "./api.js";
 import { effort, headline, strip, titleOf } from "./bar.js";
 import { h, say } from "./dom.js";

@@ -1,4 +1,4 @@
-/** What all charts share: colours from the style sheet, axes, size, redrawing when the theme changes. */
+/** Common parts of charts: colours from the style sheet, axes, size, and redrawing when the theme changes. */
 import { h } from "./dom.js";
 
 /** @typedef {import("uplot")} Plot */
@@ -7,14 +7,14 @@ import { h } from "./dom.js";
 export const uPlot = /** @type {any} */ (window).uPlot;
 
 let root = document.documentElement; // where the colours are declared
-/** @param {HTMLElement} element that declares the colours, in a page that is not ours */
+/** @param {HTMLElement} element that declares the colours, in a foreign page */
 export const colourFrom = (element) => {
   root = element;
 };
 /** @param {string} name */
 export const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
 export const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
-/** Canvas pixels that are a pixel of a page with ordinary letters: lines grow with dense and with huge screens. */
+/** Canvas pixels per pixel of a page with the default font size, so that lines scale with dense and large screens. */
 export const unit = () => (devicePixelRatio * rem()) / 16;
 export const font = () => `${Math.round(0.75 * rem())}px system-ui, sans-serif`;
 
@@ -51,7 +51,7 @@ export function textWidth(text) {
   return ruler?.measureText(text).width ?? 7 * text.length;
 }
 
-/** A text cut to a width in pixels. @param {string} text @param {number} room */
+/** A text truncated to a width in pixels. @param {string} text @param {number} room */
 export function fitting(text, room) {
   const wide = textWidth;
   if (wide(text) <= room) return text;
@@ -61,7 +61,7 @@ export function fitting(text, room) {
 }
 
 /**
- * A chart in a box that keeps its size and colours right.
+ * A chart in a box that updates its size and colours.
  * @param {string} kind class of the box @param {() => Omit<Options, "width" | "height">} options
  * @param {import("uplot").AlignedData} data
  */
@@ -97,7 +97,7 @@ export function chart(kind, options, data) {
 
 /**
  * A horizontal line with its words.
- * @param {Plot} u @param {number} value @param {string} words @param {boolean} [left] on which side they stand
+ * @param {Plot} u @param {number} value @param {string} words @param {boolean} [left] whether the words are on the left
  */
 export function level(u, value, words, left = false) {
   const { ctx, bbox } = u;

@@ -1,4 +1,4 @@
-/** Create a campaign: paste arms or drop a CSV, see what it will take, start. */
+/** Create a campaign: paste arms or drop a CSV, see the plan, start. */
 import { post } from "./api.js";
 import { doubled, fromCsv, fromLines } from "./csv.js";
 import { h, say } from "./dom.js";
@@ -123,7 +123,7 @@ class CreateForm {
     this.changed();
   }
 
-  /** What would be sent; null where something is missing. */
+  /** The request body; null if something is missing. */
   wish() {
     const arms = this.arms();
     const asked = this.question.asked(arms);
@@ -150,13 +150,13 @@ class CreateForm {
       this.plan.replaceChildren(hint(this.question.planless));
   }
 
-  /** Which arms are named more than once, in words. */
+  /** A sentence about arms that are named more than once. */
   twice() {
     const twice = [...new Set(doubled(this.arms()))];
     return twice.length ? `More than once: ${twice.slice(0, 3).join(", ")}${twice.length > 3 ? ", …" : ""}.` : "";
   }
 
-  /** Fields that stand in the way, and why. @returns {[HTMLElement, string][]} */
+  /** Invalid fields and the reasons. @returns {[HTMLElement, string][]} */
   problems() {
     const arms = this.arms();
     const few = this.question.against && arms.length === 1 ? "Give the control and at least one arm to compare with it." : "";

@@ -36,7 +36,7 @@ export function records(text, comma) {
   return rows;
 }
 
-/** What is typed or pasted line by line is one arm each, commas and all. @param {string} text @returns {NewArm[]} */
+/** Each typed or pasted line is one arm, including any commas. @param {string} text @returns {NewArm[]} */
 export const fromLines = (text) =>
   text
     .split(/[\r\n]+/)

@@ -1,4 +1,4 @@
-/** The HTTP API as a page, drawn from the server's own OpenAPI document; nothing comes from elsewhere. */
+/** The HTTP API as a page, drawn from the server's OpenAPI document without external resources. */
 import { byId, copyButton, h } from "./dom.js";
 import { startTheme } from "./theme.js";
 
@@ -19,7 +19,7 @@ function typeOf(schemas, schema) {
   return schema.type ?? "anything";
 }
 
-/** An example of a body: the first example of each field that is needed or has one. @param {Json} schemas @param {Json} schema @returns {unknown} */
+/** An example of a body: the first example of each field that is required or has one. @param {Json} schemas @param {Json} schema @returns {unknown} */
 function example(schemas, schema) {
   const known = resolved(schemas, schema);
   const given = known.examples?.[0];

@@ -1,4 +1,4 @@
-/** Elements without markup: every string becomes a text node, so that a label can never become an element. */
+/** Elements without markup: every string becomes a text node, so a label can never become an element. */
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 const SVG = "http://www.w3.org/2000/svg";
@@ -45,7 +45,7 @@ export function s(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Write text only where it changed. @param {Element} element @param {string} text */
+/** Write text only if it changed. @param {Element} element @param {string} text */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -57,7 +57,7 @@ export function byId(id) {
   return found;
 }
 
-/** @param {string} text for people who listen to the page */
+/** @param {string} text for screen readers */
 export function announce(text) {
   say(byId("announce"), text);
 }
@@ -69,7 +69,7 @@ export function term(word, meaning) {
 }
 let notes = 0;
 
-/** Puts text into the clipboard; without https the old way is the only one. @param {string} text */
+/** Copies text to the clipboard; without https, only the old API works. @param {string} text */
 export async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const field = h("textarea", { class: "unseen" });
@@ -81,7 +81,7 @@ export async function copy(text) {
   if (!done) throw new Error("This browser does not let the page copy.");
 }
 
-/** A button that copies and says so. @param {string} label @param {() => string} text */
+/** A button that copies text and confirms it. @param {string} label @param {() => string} text */
 export function copyButton(label, text) {
   const button = h("button", {
     type: "button",

@@ -1,4 +1,4 @@
-/** Which part of the scale to show: wide intervals of arms with few samples must not flatten the others. */
+/** Choose the visible part of the scale, so that wide intervals of arms with few samples don't flatten the others. */
 
 /** @typedef {{mean: number | null, low: number | null, high: number | null, verdict?: string}} Known */
 const FEW = 60; // arms of which each is seen
@@ -16,7 +16,7 @@ const sorted = (rows, key) =>
     Number,
   ).sort();
 
-/** The ends of what must be seen of some arms. @param {Known[]} rows @param {number} means @param {number} ends shares that must fit */
+/** The range that must be visible for some arms. @param {Known[]} rows @param {number} means @param {number} ends shares that must fit */
 function hull(rows, means, ends) {
   const seen = sorted(rows, "mean");
   const wide = ends ? [quantile(sorted(rows, "low"), 1 - ends), quantile(sorted(rows, "high"), ends)] : [];
@@ -27,7 +27,7 @@ function hull(rows, means, ends) {
  * Decided arms count with their intervals. As soon as there are some, undecided ones count with their means only: their
  * intervals are widest where least is known.
  * @param {Known[]} rows @param {number} threshold @param {boolean} bounded
- * @param {boolean} [whole] show the mean of every decided arm, too
+ * @param {boolean} [whole] also show the mean of every decided arm
  * @returns {[number, number]}
  */
 export function domain(rows, threshold, bounded, whole = false) {
@@ -57,7 +57,7 @@ const ends = (values) => [
 ];
 
 /**
- * Intervals that go on beyond what is shown. @param {Known[]} rows @param {[number, number]} range
+ * Intervals that extend beyond the visible range. @param {Known[]} rows @param {[number, number]} range
  * @returns {{above: number, below: number, highest: number, lowest: number}}
  */
 export function clipped(rows, [bottom, top]) {

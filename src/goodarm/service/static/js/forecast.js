@@ -49,7 +49,7 @@ export class Forecast {
     return this.low !== null ? `${range(this.low, this.high)} more samples` : "";
   }
 
-  /** "between 14:20 and 16:40 at the present rate", or that samples have stopped coming. @param {ProgressPoint[]} points */
+  /** "between 14:20 and 16:40 at the present rate", or a note that samples have stopped. @param {ProgressPoint[]} points */
   when(points) {
     return this.low === null ? pause(points) : date(points, this.low, this.high);
   }
@@ -114,7 +114,7 @@ function silence(points) {
   return first && first.told ? (Date.now() - Date.parse(first.at)) / 1000 : 0;
 }
 
-/** Samples per second lately; null if too little has happened. @param {ProgressPoint[]} points */
+/** Recent samples per second; null if there are too few. @param {ProgressPoint[]} points */
 export function rate(points) {
   const last = points.at(-1);
   if (!last) return null;

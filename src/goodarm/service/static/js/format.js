@@ -34,11 +34,11 @@ export const about = (value) => (value >= 1e6 && locale.startsWith("en") ? words
 export const short = (value) => tick.format(value);
 /** @param {Maybe} value */
 export const decimal = (value) => (value === null || value === undefined ? "–" : real.format(value));
-/** Evidence: a logarithm, of which two digits are plenty. @param {Maybe} value */
+/** Evidence: a logarithm, shown with two decimals. @param {Maybe} value */
 export const evidence = (value) =>
   value === null || value === undefined ? "–" : isCertain(value) ? "certain" : two.format(value);
 
-/** Evidence of 1e9 says that no other verdict is possible. @param {number} value */
+/** Evidence of 1e9 means that no other verdict is possible. @param {number} value */
 export const isCertain = (value) => value >= 5e8;
 /** @param {number} value @param {number} [digits] */
 export const percent = (value, digits = 2) =>
@@ -48,7 +48,7 @@ export const percent = (value, digits = 2) =>
 export const counted = (many, noun) => `${count(many)} ${noun}${many === 1 ? "" : "s"}`;
 
 /**
- * How this campaign's rewards are written: percent where they are shares, plain numbers elsewhere.
+ * Formats for this campaign's rewards: percent for shares, plain numbers otherwise.
  * @param {import("./types.js").Summary} summary
  */
 export function scaleOf(summary) {
@@ -74,11 +74,11 @@ export const upper = (text) => `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`
 /** @param {string} text */
 const lower = (text) => `${text[0]?.toLowerCase() ?? ""}${text.slice(1)}`;
 
-/** Whether the interval is one point, as when every case of a test set was evaluated. @param {{low?: Maybe, high?: Maybe}} row */
+/** Whether the interval is one point, for example after every case of a test set was evaluated. @param {{low?: Maybe, high?: Maybe}} row */
 export const isExact = ({ low, high }) => typeof low === "number" && typeof high === "number" && high - low < 1e-9;
 const UNIT = /\s?(%|pp)$/; // written once for both ends
 
-/** Why an arm with samples has no interval. */
+/** The reason why an arm with samples has no interval. */
 export const NO_INTERVAL =
   "The evidence of this campaign depends on the order of the results. It decides whether an arm clears the bar, and " +
   "an interval cannot be computed from it.";
@@ -106,7 +106,7 @@ function withDigits(digits, options) {
   return (x) => (x === null || x === undefined ? "–" : format.format(x));
 }
 
-/** Shares with as many digits as their bar asks for. @param {number} bar */
+/** Shares with a number of digits that suits their bar. @param {number} bar */
 export const shareWriter = (bar) => withDigits(Math.min(bar, 1 - bar) < 0.1 ? 2 : 1, { style: "percent" });
 
 /** "correct 95% (at least 90%)". @param {import("./types.js").Metric} metric */
@@ -117,7 +117,7 @@ export const metricWords = ({ metric, mean, bar, at_least }) =>
 export const lift = (x) => (x === null || x === undefined || !Number.isFinite(x) ? "–" : change.format(x));
 
 /**
- * What verdicts, estimates and the line that decides are called: the server's words, with amounts in the reader's locale.
+ * The server's words for verdicts, estimates and the deciding line, with amounts in the reader's locale.
  * @param {import("./types.js").Question} question @param {{bar: Writer, amount: Writer}} writers
  */
 function wordsOf({ kind, bar, template, below, references, names, labels }, writers) {
@@ -131,7 +131,7 @@ function wordsOf({ kind, bar, template, below, references, names, labels }, writ
     labels,
     isReference,
     references: names,
-    /** Does the evidence on an arm depend on the rewards of others, too? */
+    /** Whether the evidence on an arm also depends on the rewards of others. */
     compared: references.length > 0,
     above,
     below,
@@ -146,7 +146,7 @@ function wordsOf({ kind, bar, template, below, references, names, labels }, writ
 
 const MARK = "\ufffc"; // stands for an amount in the server's words
 
-/** Measurements with as many digits as their scale asks for, so that columns line up. @param {string} rewards @returns {Writer} */
+/** Measurements with a number of digits that suits their scale, so that columns line up. @param {string} rewards @returns {Writer} */
 function fixedDigits(rewards) {
   const scale = Number(/scale ([0-9.e+-]+)/.exec(rewards)?.[1] ?? NaN);
   if (!(scale > 0)) return decimal;
@@ -173,7 +173,7 @@ export const fullTime = (at) => (at ? moment.format(new Date(at)) : "–");
 /** @param {string} at */
 export const dayOf = (at) => day.format(new Date(at));
 
-/** When something will be done: the time within a day, else the date. @param {number} seconds from now */
+/** A future moment: the time if within a day, otherwise the date. @param {number} seconds from now */
 export function until(seconds) {
   const at = new Date(Date.now() + 1000 * seconds);
   return seconds < 64_800 ? clock.format(at) : seconds < 500_000 ? near.format(at) : day.format(at);
@@ -189,5 +189,5 @@ export function since(at) {
   return ago.format(Math.round(seconds / 86400), "day");
 }
 
-/** A second cue beside colour, wherever a verdict is shown. */
+/** A second cue beside colour for verdicts. */
 export const GLYPH = { good: "▲", bad: "▼", open: "○" };

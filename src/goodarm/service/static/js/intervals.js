@@ -1,4 +1,4 @@
-/** Every arm as an interval against the bar, sorted by mean: hovering or arrow keys show which arm it is, dragging zooms. */
+/** Every arm as an interval against the bar, sorted by mean: hovering or arrow keys name the arm, dragging zooms. */
 import { axis, axisWidth, chart, fitting, level, rem, textWidth } from "./chart.js";
 import { describe, goesOn, nameOf, tipLines } from "./described.js";
 import { domain } from "./domain.js";
@@ -17,7 +17,7 @@ const LOST = 0.1; // share of decided arms below which they are shown alone at f
 const collator = new Intl.Collator(undefined, { numeric: true });
 const GROUP = { good: 0, open: 1, bad: 2 };
 
-/** In the order of the chart: good arms, then undecided, then bad ones, each by mean. @param {Row[]} rows */
+/** The chart's order: good arms, then undecided, then bad ones, each by mean. @param {Row[]} rows */
 export const ranked = (rows) =>
   rows.sort(
     (a, b) =>
@@ -229,7 +229,7 @@ export class IntervalChart {
     this.refresh();
   }
 
-  /** Undecided arms leave the chart, or come back. */
+  /** Hide or show undecided arms. */
   onlyDecided() {
     this.decided = !this.decided;
     this.asked = true;
@@ -352,7 +352,7 @@ export class IntervalChart {
     this.refresh();
   }
 
-  /** Arms that the search leaves out turn pale. @param {(row: Row) => boolean} faded */
+  /** Arms outside the search turn pale. @param {(row: Row) => boolean} faded */
   fade(faded) {
     this.faded = faded;
     this.made.plot()?.redraw(false);

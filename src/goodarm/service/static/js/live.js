@@ -1,6 +1,6 @@
 /**
  * One campaign's event stream. `fetch` instead of EventSource: the first request already carries Last-Event-ID, so
- * that nothing is lost between the snapshot and the stream; an error answer does not end it; silence is noticed.
+ * that nothing is lost between the snapshot and the stream; error responses do not end it, and silence is detected.
  */
 import { parsed, problemOf } from "./api.js";
 
@@ -29,7 +29,7 @@ export function parser(emit) {
   };
 }
 
-/** Follows a stream until closed; reconnects by itself, from the last event seen; rests while the tab is hidden. */
+/** Follows a stream until closed. It reconnects from the last event seen, and pauses while the tab is hidden. */
 export class Stream {
   /**
    * @param {string} path @param {number} from journal number of what is already shown

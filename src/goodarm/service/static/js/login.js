@@ -1,4 +1,4 @@
-/** Where the server wants a token: it becomes a cookie that scripts can't read. */
+/** Log in with a token, which becomes a cookie that scripts can't read. */
 import { post } from "./api.js";
 import { h, say } from "./dom.js";
 

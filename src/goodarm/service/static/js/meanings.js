@@ -1,4 +1,4 @@
-/** What the page's words mean, in a sentence each. */
+/** One-sentence definitions of the page's terms. */
 export const INTERVAL =
   "The true value lies here, at the allowed error, however often you look. An arm is decided when its interval excludes the bar.";
 export const ESTIMATE = {

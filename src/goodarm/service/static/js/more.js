@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 import { field } from "./question.js";
 
-/** What becomes of a ticket without a reward, as people and as the server call it. @type {[string, string][]} */
+/** Treatments of a ticket without a reward, in the server's and the page's words. @type {[string, string][]} */
 const LOST = [
   ["wait", "wait for the reward"],
   ["zero", "count it as 0"],
@@ -38,7 +38,7 @@ export class More {
     );
   }
 
-  /** Show what the question allows. @param {import("./question.js").Question} question */
+  /** Show the fields that the question allows. @param {import("./question.js").Question} question */
   show(question) {
     this.policy = question.settling;
     this.earlyField.hidden = !this.policy;
@@ -55,13 +55,13 @@ export class More {
     };
   }
 
-  /** What the plan leaves out; empty if it is about these terms. */
+  /** A note on terms that the plan ignores; empty if there are none. */
   get unplanned() {
     const { policy, stop_after } = this.asked;
     return policy || stop_after ? "The plan is for good arms first, until every arm is decided." : "";
   }
 
-  /** Fields that can't be read, and why. @returns {[HTMLElement, string][]} */
+  /** Invalid fields and the reasons. @returns {[HTMLElement, string][]} */
   problems() {
     const [stop, timeless] = [this.stop.value.trim(), this.unanswered.value !== "wait" && !this.after.value.trim()];
     return [
@@ -70,7 +70,7 @@ export class More {
     ];
   }
 
-  /** The field that the server means by a name of its own. @returns {Record<string, HTMLElement>} */
+  /** Fields by the server's names. @returns {Record<string, HTMLElement>} */
   get inputs() {
     return { policy: this.early, after: this.after, unanswered: this.unanswered, stop_after: this.stop };
   }

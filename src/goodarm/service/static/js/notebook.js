@@ -6,7 +6,7 @@ import { IntervalChart, ranked } from "./intervals.js";
 
 /** @typedef {{get: (name: string) => any, set: (name: string, value: unknown) => void, save_changes: () => void, on: (event: string, act: () => void) => void, off: (event: string, act: () => void) => void}} Model */
 
-/** Whether the notebook is dark: JupyterLab and VS Code say so, elsewhere the system does. */
+/** Whether the notebook is dark, according to JupyterLab or VS Code, otherwise to the system. */
 function isDark() {
   const { jpThemeLight, vscodeThemeKind } = document.body.dataset;
   if (jpThemeLight) return jpThemeLight === "false";

@@ -61,14 +61,14 @@ export class WhatNow {
   }
 }
 
-/** What overdue tickets ask for; empty without any. @param {Summary} of */
+/** Advice about overdue tickets; empty without any. @param {Summary} of */
 function overdue({ tally, ended }) {
   const many = tally?.overdue ?? 0;
   if (!many || ended) return "";
   return many === 1 ? "1 ticket is overdue: tell its reward or void it." : `${count(many)} tickets are overdue: tell their rewards or void them.`;
 }
 
-/** Whether it pays to go on. @param {Summary} of @param {string} above @param {import("./forecast.js").Forecast} forecast @param {import("./types.js").ProgressPoint[]} points */
+/** Advice on whether to continue. @param {Summary} of @param {string} above @param {import("./forecast.js").Forecast} forecast @param {import("./types.js").ProgressPoint[]} points */
 function keepRunning(of, above, forecast, points) {
   if (of.ended) return `The campaign has ended${of.open ? `; ${counted(of.open, "arm")} ${of.open === 1 ? "stays" : "stay"} undecided` : ""}.`;
   if (!of.open) return "Every arm is decided: nothing is left to sample.";

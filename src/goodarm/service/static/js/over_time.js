@@ -1,4 +1,4 @@
-/** Verdicts over time: how many arms were good and bad after each number of samples. Good is drawn solid, bad dashed. */
+/** Verdicts over time: numbers of good and bad arms after each number of samples. Good is solid, bad is dashed. */
 import { axis, axisWidth, chart, colour, rem, unit, uPlot } from "./chart.js";
 import { count, GLYPH, short } from "./format.js";
 

@@ -70,7 +70,7 @@ function triangle(ctx, x, y, r, up) {
 /** @typedef {(value: number) => number} Place */
 /** @typedef {{x: Place, y: Place, step: number, first: number, last: number}} Frame */
 
-/** Where things lie, and which ranks are in sight. @param {Plot} u @param {number} many @returns {Frame} */
+/** Positions and visible ranks. @param {Plot} u @param {number} many @returns {Frame} */
 function frame(u, many) {
   const [x0, y0] = [u.valToPos(0, "x", true), u.valToPos(0, "y", true)];
   const [step, slope] = [u.valToPos(1, "x", true) - x0, u.valToPos(1, "y", true) - y0];
@@ -135,7 +135,7 @@ function paintEdges({ ctx, bbox }, { x }, { sections }) {
   ctx.setLineDash([]);
 }
 
-/** How strong to paint an undecided interval. @param {number} height @param {number} tall of the chart @param {number} least */
+/** Opacity of an undecided interval. @param {number} height @param {number} tall of the chart @param {number} least */
 const ink = (height, tall, least) => Math.max(least, Math.min(1, (TALL * tall) / Math.max(height, 1)));
 
 /**

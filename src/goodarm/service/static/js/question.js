@@ -1,4 +1,4 @@
-/** What is asked of the arms: which reach a bar, or which beat a control. */
+/** The question: which arms reach a bar, or beat a control? */
 import { h, say } from "./dom.js";
 
 /** @typedef {import("./types.js").NewArm} NewArm */
@@ -21,7 +21,7 @@ export const field = (id, label, input, hint) => {
   return h("div", { class: "field" }, h("label", { for: id }, label), input, note, wrong);
 };
 
-/** Say beside a field what is wrong with it; nothing if the text is empty. @param {HTMLElement} input @param {string} text */
+/** Show an error beside a field; an empty text removes it. @param {HTMLElement} input @param {string} text */
 export function complain(input, text) {
   const wrong = document.getElementById(`${input.id}-problem`);
   if (wrong) say(wrong, text);
@@ -108,19 +108,19 @@ export class Question {
     return this.versus.selectedIndex === 0 && this.kind.selectedIndex === 3;
   }
 
-  /** The policy that decides bad arms early, too; null if there is none for what is asked. */
+  /** The policy that also decides bad arms early; null if there is none for this question. */
   get settling() {
     if (this.against || (this.amounts && !this.cap.value.trim())) return null;
     return this.amounts ? "settle+bet-mixture" : "settle+gap-mixture";
   }
 
-  /** Why there is no plan for what is asked. */
+  /** The reason why there is no plan for this question. */
   get planless() {
     if (this.amounts) return "There is no plan for amounts: how many samples they take depends on their spread.";
     return "For a plan, say what mean you expect of the control.";
   }
 
-  /** Show the fields that matter. @param {NewArm[]} arms */
+  /** Show the relevant fields. @param {NewArm[]} arms */
   show(arms) {
     const { against, measured, several, onCases, amounts } = this;
     for (const [each, shown] of /** @type {[HTMLElement | undefined, boolean][]} */ ([
@@ -146,7 +146,7 @@ export class Question {
       );
   }
 
-  /** The terms that are asked for; null if something is missing. @param {NewArm[]} arms */
+  /** The requested terms; null if something is missing. @param {NewArm[]} arms */
   asked(arms) {
     const delta = parseBar(this.delta.value);
     if (delta === null) return null;
@@ -168,7 +168,7 @@ export class Question {
     return this.measured ? { threshold, delta, rewards: `gaussian:${spread}` } : { threshold, delta };
   }
 
-  /** Fields that can't be read, and why. @returns {[HTMLElement, string][]} */
+  /** Invalid fields and the reasons. @returns {[HTMLElement, string][]} */
   problems() {
     /** @param {HTMLInputElement} input @param {string} example @param {boolean} needed @returns {[HTMLElement, string][]} */
     const number = (input, example, needed) => {
@@ -189,14 +189,14 @@ export class Question {
     ];
   }
 
-  /** The field that the server means by a name of its own. @returns {Record<string, HTMLElement>} */
+  /** Fields by the server's names. @returns {Record<string, HTMLElement>} */
   get inputs() {
     const { bar, bars, delta, control, margin, spread, cases, cap } = this;
     const rewards = { rewards: spread, scale: spread, cases, count: cases, cap };
     return { threshold: bar, bars, metric: bars, metrics: bars, delta, control, margin, ...rewards };
   }
 
-  /** What a plan is made from; null if too little is known for one. @param {NewArm[]} arms */
+  /** The input of a plan; null if too little is known. @param {NewArm[]} arms */
   planned(arms) {
     const asked = this.asked(arms);
     const [rate, gap] = [parseBar(this.rate.value), parseBar(this.gap.value) || null];

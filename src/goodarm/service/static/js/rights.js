@@ -1,2 +1,2 @@
-/** What this person may do; the server decides, the page only hides what would be refused. */
+/** The user's rights. The server decides; the page only hides refused actions. */
 export const mayWrite = () => document.documentElement.dataset.role !== "reader";

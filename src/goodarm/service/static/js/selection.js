@@ -64,7 +64,7 @@ export class Selection {
     this.changed();
   }
 
-  /** A second click on a heading turns the order around. @param {SortKey} key */
+  /** A second click on a heading reverses the order. @param {SortKey} key */
   sortBy(key) {
     this.down = this.key === key ? !this.down : true;
     this.key = key;

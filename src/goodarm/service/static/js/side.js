@@ -15,7 +15,7 @@ function refill(list, key, make) {
   list.replaceChildren(...make());
 }
 
-/** The last verdicts, newest first; times are written alike, so that they compare as text. @param {Row[]} rows */
+/** The last verdicts, newest first. Times have the same format, so they compare as text. @param {Row[]} rows */
 function newest(rows) {
   const decided = rows.filter((row) => row.decided_at);
   return decided.sort((a, b) => ((a.decided_at ?? "") < (b.decided_at ?? "") ? 1 : -1)).slice(0, SHOWN);
@@ -57,7 +57,7 @@ export function latest(scale, href) {
   };
 }
 
-/** What became of tickets that were not simply told. @type {[string, string][]} */
+/** Words for tickets that were not told normally. @type {[string, string][]} */
 const ODD = [
   ["overdue", "overdue"],
   ["missing", "expired and counted as 0"],

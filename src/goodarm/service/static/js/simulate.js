@@ -1,6 +1,6 @@
 /**
  * "Try it with simulated rewards": the page asks and tells through the API, as a user's program would. An arm's true
- * mean is a function of its id alone, so that any tab can go on with it. The server counts wrong verdicts.
+ * mean is a function of its id alone, so any tab can continue it. The server counts wrong verdicts.
  */
 import { post, url } from "./api.js";
 
@@ -13,7 +13,7 @@ const TONES = ["Plain", "Friendly", "Step by step", "With an example", "As a tea
 const TASKS = ["summary", "translation", "bug report", "reply to a customer"];
 
 /**
- * Whether the page made up the rewards, or the server did (`goodarm serve --demo`); null: they are real.
+ * Whether the page or the server (`goodarm serve --demo`) simulates the rewards; null if they are real.
  * @param {import("./types.js").Summary} summary
  */
 export function simulatedBy({ metadata }) {
@@ -30,10 +30,10 @@ function fraction(text) {
   return ((hash ^ (hash >>> 15)) >>> 0) / 2 ** 32;
 }
 
-/** The made-up pass rate of an arm, between 25% and 99%. @param {string} arm */
+/** The simulated pass rate of an arm, between 25% and 99%. @param {string} arm */
 export const truth = (arm) => 0.25 + 0.74 * fraction(arm) ** 0.7;
 
-/** Creates the campaign, and has this tab play it. @returns {Promise<string>} its name */
+/** Creates the campaign and plays it in this tab. @returns {Promise<string>} its name */
 export async function startSimulation() {
   const now = new Date().toISOString().slice(0, 19).replace("T", " ");
   const name = `Simulated prompts, ${now} UTC`;
@@ -51,7 +51,7 @@ export async function startSimulation() {
 /** @typedef {{start: () => void, stop: () => void, running: boolean, problem: string}} Player */
 const players = /** @type {Map<string, Player>} */ (new Map());
 
-/** The one player of a campaign in this tab; it plays on while other views are shown. @param {string} name */
+/** The one player of a campaign in this tab; it continues while other views are shown. @param {string} name */
 export function player(name) {
   const known = players.get(name);
   if (known) return known;
