@@ -327,7 +327,7 @@ def test_an_arm_whose_units_are_all_open_stays_undecided() -> None:
         found = goodarm.judge(log, **options)
         rows = {row["arm"]: row for row in found.as_dict()["arms"]}
         assert rows.get("c", {"pulls": 0, "verdict": "open"}).items() >= {"pulls": 0, "verdict": "open"}.items()
-        assert "1 user whose window of 100 is not over is left out" in found.notes
+        assert "1 user whose window of 100 seconds is not over is left out" in found.notes
         assert found._repr_html_()
 
 
