@@ -83,6 +83,13 @@ def truth_value(value: Any) -> bool:
     )
 
 
+class Percentage(float):
+    """A number that was written with a percent sign: a share, which fits only rewards in [0, 1].
+
+    Calculations with it give plain floats.
+    """
+
+
 def percentage(value: Any) -> Any:
     """Convert a number or a percentage written as text to a number. Other values are unchanged.
 
@@ -94,9 +101,31 @@ def percentage(value: Any) -> Any:
     text = value.strip()
     try:
         # "7e-2" is the float nearest to 0.07; 7 / 100 rounds twice for some values.
-        return float(f"{text[:-1].strip()}e-2" if text.endswith("%") else text)
+        return Percentage(f"{text[:-1].strip()}e-2") if text.endswith("%") else float(text)
     except ValueError:
         return value
+
+
+def number_as_written(name: str, value: Any) -> float:
+    """A number or a percentage as a float; it remains known whether it was a percentage."""
+    found = percentage(value)
+    return found if isinstance(found, Percentage) else float(checked_number(name, found))
+
+
+def refuse_percentage(name: str, value: float, rewards: object) -> None:
+    """Refuse a percentage for rewards in another range than [0, 1].
+
+    >>> refuse_percentage("threshold", percentage("80%"), "rewards in [0, 100]")
+    Traceback (most recent call last):
+    goodarm.errors.InvalidValue: threshold 80%: is it 80 or 0.8? A percentage is a share of rewards in [0, 1], and \
+these are rewards in [0, 100]. Write the number without %.
+    """
+    if isinstance(value, Percentage):
+        number = f"{100.0 * value:.12g}"
+        raise InvalidValue(
+            f"{name} {number}%: is it {number} or {value:.12g}? A percentage is a share of rewards in [0, 1], and these "
+            f"are {rewards}. Write the number without %."
+        )
 
 
 def meant_percent(threshold: float) -> str:

@@ -32,7 +32,8 @@ def number(text: str | float) -> float:
     (0.05, 0.015)
     """
     try:
-        return float(percentage(text))
+        found = percentage(text)
+        return found if isinstance(found, float) else float(found)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a number. Write it like 0.05 or 5%.") from None
 

@@ -169,6 +169,8 @@ class LogOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", self.kind.scale())
+        if not self.scale.bounded or self.scale.moved:
+            self.question.check_percentages(self.scale.words)
         self.kind.check()
         self.problem(1)
         if self.nulls not in NULLS:
