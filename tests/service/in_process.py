@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from serving import Answer
@@ -19,6 +19,7 @@ from serving import Answer
 from goodarm.service.app import make
 from goodarm.service.settings import Settings
 
+T = TypeVar("T")
 SECONDS = 300.0
 """A request without an answer for this long hangs."""
 
@@ -49,6 +50,10 @@ class InProcess:
             sent["Content-Length"] = str(len(data))
         answer = asyncio.run_coroutine_threadsafe(self._answer(method, path, data, sent), self.loop)
         return answer.result(SECONDS)
+
+    def loop_result(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The result of a coroutine that runs in the application's event loop."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(SECONDS)
 
     async def _answer(self, method: str, path: str, data: bytes, headers: Mapping[str, str]) -> Answer:
         plain, _, query = path.partition("?")

@@ -156,3 +156,64 @@ def test_clients_that_were_answered_together_are_waited_for(monkeypatch: pytest.
 
     assert asyncio.run(play()) == (2, 3)
     assert desk.stop()
+
+
+def test_a_subject_that_opens_slowly_delays_no_other_and_its_operations_keep_their_order() -> None:
+    ledgers, may_open = {"slow": Ledger(), "quick": Ledger()}, threading.Event()
+
+    def open_one(name: str) -> Ledger:
+        if name == "slow":
+            assert may_open.wait(60.0)
+        return ledgers[name]
+
+    desk = Desk(open_one, Ledger.together, Ledger.close, most_waiting=5)
+    desk.start()
+
+    async def play() -> None:
+        slow = []
+        for i in range(4):
+            slow.append(asyncio.create_task(desk.write("slow", lambda it, i=i: it.add(i))))
+            await asyncio.wait_for(desk.write("quick", lambda it, i=i: it.add(i)), 60.0)
+        assert not any(each.done() for each in slow)
+        assert desk.waiting == 4
+        slow.append(asyncio.create_task(desk.read("slow", lambda it: len(it.entries))))
+        await asyncio.sleep(0)
+        with pytest.raises(Refusal, match="already waiting"):
+            await desk.read("quick", lambda it: 0)
+        may_open.set()
+        assert await asyncio.gather(*slow) == [1, 2, 3, 4, 4]
+        assert desk.waiting == 0
+
+    asyncio.run(play())
+    assert desk.stop()
+    assert (ledgers["slow"].entries, ledgers["quick"].entries) == ([0, 1, 2, 3], [0, 1, 2, 3])
+
+
+def test_a_subject_that_can_not_be_opened_is_tried_again_and_one_that_never_opens_does_not_hold_up_the_end() -> None:
+    tried, closed, may_open = [], threading.Event(), threading.Event()
+
+    def open_one(name: str) -> Ledger:
+        tried.append(name)
+        if name == "late":
+            assert may_open.wait(60.0)
+            return Ledger()
+        raise LookupError(name)
+
+    desk = Desk(open_one, Ledger.together, lambda it: closed.set())
+    desk.start()
+
+    async def play() -> None:
+        for _ in range(2):
+            with pytest.raises(LookupError):
+                await desk.read("none", lambda it: 0)
+        late = asyncio.create_task(desk.read("late", lambda it: 0))
+        while "late" not in tried:
+            await asyncio.sleep(0.01)
+        assert await asyncio.to_thread(desk.stop)
+        with pytest.raises(Refusal, match="stopping"):
+            await late
+
+    asyncio.run(play())
+    may_open.set()
+    assert closed.wait(60.0)
+    assert tried == ["none", "none", "late"]

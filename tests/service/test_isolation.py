@@ -28,9 +28,10 @@ from test_limits import create
 from goodarm.campaign import Campaign, open_store
 from goodarm.campaign.journal import Row
 from goodarm.campaign.stores import file_lock, sqlite
+from goodarm.campaign.stores.postgresql import Patience
 from goodarm.campaign.stores.sqlite import SqliteStore
 from goodarm.errors import InvalidValue, UnusableStore
-from goodarm.service import beside, campaigns, stream
+from goodarm.service import beside, campaigns, sender, side, stream
 from goodarm.service.beside import Beside
 from goodarm.service.campaigns import MOST_LISTED
 from goodarm.service.problems import Refusal
@@ -327,6 +328,44 @@ def test_a_database_that_is_silent_is_answered_with_503_and_stopping_is_obeyed(d
                 os.kill(process, signal.SIGCONT)
     with Campaign.open(store, "c") as campaign:
         assert campaign.check().ok
+
+
+@pytest.mark.slow
+def test_a_silent_database_is_waited_for_once_per_request_where_tokens_are_needed(
+    database: PostgresqlServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard looked a token up twice, and then the route did."""
+    waits: list[str] = []
+
+    class Noting(Patience):
+        def connected(self, *given: Any, **options: Any) -> Any:
+            waits.append("connecting")
+            return super().connected(*given, **options)
+
+        def awaiting(self, connection: Any) -> Any:
+            waits.append("asking")
+            return super().awaiting(connection)
+
+    monkeypatch.setattr(side, "Patience", Noting)
+    monkeypatch.setattr(sender, "EVERY", 1e6)  # it asks the same tables
+    store = database.new_database("silent_tokens")
+    token = make_token(store, "admin")
+    with in_process(store, open=False) as server:
+        terms = {"name": "c", "arms": ["calm", "loud"], "threshold": 0.5}
+        assert server.call("POST", "/api/v1/campaigns", terms, token).status == 201
+        stopped = processes(database)
+        for process in stopped:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            for method, rest, body in (("POST", "/ask", {"n": 1}), ("GET", "", None)):
+                server.app.state.tokens.forget()
+                waits.clear()
+                answer = server.call(method, path_of("c", rest), body, token)
+                assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+                assert len(waits) == 1
+        finally:
+            for process in stopped:
+                os.kill(process, signal.SIGCONT)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
@@ -63,8 +64,17 @@ RewardFamily = Annotated[
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 WRITTEN = r"^ *-?[0-9]+(\.[0-9]+)? *%? *$"
 WrittenNumber = Annotated[str, Field(pattern=WRITTEN, max_length=50, examples=["1.5%"])]
-Record = Annotated[dict[Annotated[str, Field(max_length=200)], Number | StrictBool], Field(max_length=100)]
-Reward = Number | StrictBool | Record
+LARGEST = sys.float_info.max
+RewardNumber = Annotated[
+    float,
+    Field(
+        strict=True,
+        allow_inf_nan=False,
+        json_schema_extra={"minimum": -LARGEST, "maximum": LARGEST},  # for the document only, and its readers' tests
+    ),
+]
+Record = Annotated[dict[Annotated[str, Field(max_length=200)], RewardNumber | StrictBool], Field(max_length=100)]
+Reward = RewardNumber | StrictBool | Record
 """A number; true is 1 and false is 0. With several bars, a record with one number per metric."""
 Delta = Annotated[Number, Field(gt=0.0, lt=1.0)]
 Share = Annotated[Number, Field(ge=0.0, le=1.0)]

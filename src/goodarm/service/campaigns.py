@@ -24,11 +24,12 @@ from goodarm.problem import rewards_from_text
 from goodarm.service import demo, views
 from goodarm.service.beside import Beside, in_thread
 from goodarm.service.bodies import NewCampaign
+from goodarm.service.copies import Copies
 from goodarm.service.desk import Desk
 from goodarm.service.exported import Exported, squeezed
 from goodarm.service.hosted import Due, Hosted, rehearse_block
 from goodarm.service.problems import Refusal
-from goodarm.service.replies import etag, fresh, matches
+from goodarm.service.replies import etag, fresh, in_pieces, matches
 from goodarm.service.settings import Settings
 from goodarm.service.stream import Change
 from goodarm.service.trail import Trail
@@ -67,6 +68,7 @@ class Campaigns:
         self._limits = Limits(settings.most_tickets, settings.most_entries)
         self.desk: Desk[Hosted] = Desk(self._open, Hosted.together, Hosted.close, settings.most_waiting)
         self.beside = Beside()
+        self._copies = Copies(self._open)
         self._trails: dict[str, Trail] = {}
         self._peeking: dict[str, demo.Peeking] = {}
         self._reading: dict[str, asyncio.Lock] = {}
@@ -87,6 +89,7 @@ class Campaigns:
     def stop(self) -> None:
         """Finish waiting operations and release the store. A store that does not answer is abandoned."""
         self.beside.end()
+        self._copies.beside.end()
         if self.desk.stop():
             self._store.close()
         else:
@@ -136,7 +139,11 @@ class Campaigns:
 
         in_list : whether the view lists several campaigns; it then waits less and starts fewer estimates
         """
-        found, due = await self.desk.read(name, lambda campaign: (view(campaign), campaign.estimate_due()))
+
+        def look(campaign: Hosted) -> tuple[T, Due | None]:
+            return view(campaign), None if name in self._estimating else campaign.estimate_due()
+
+        found, due = await self.desk.read(name, look)
         is_full = in_list and len(self._estimating) >= MOST_LISTED
         if due is None or name in self._estimating or is_full:
             return found
@@ -192,6 +199,18 @@ class Campaigns:
     def _create(self, given: dict[str, Any]) -> None:
         Campaign.create(self._store, **given).close()
 
+    async def with_rows(self, name: str, view: Callable[[Hosted], T], forecast: bool = False) -> T:
+        """A view with a row for each arm. That of a large campaign is computed in another thread, from a copy.
+
+        forecast : whether the view contains the remaining samples
+        """
+
+        def at_desk(campaign: Hosted) -> tuple[Hosted, list[T]]:
+            return campaign, [] if campaign.is_large else [view(campaign)]
+
+        campaign, found = await (self.estimated(name, at_desk) if forecast else self.desk.read(name, at_desk))
+        return found[0] if found else await self._copies.read(campaign, view)
+
     async def answer(
         self,
         name: str,
@@ -199,18 +218,25 @@ class Campaigns:
         view: Callable[[Hosted], dict[str, Any]],
         *parts: object,
         forecast: bool = False,
+        rows: bool = False,
     ) -> Response:
         """A view with its ETag, or 304 if the client already has it.
 
         parts    : values that the view depends on besides the campaign, and its name
         forecast : whether the view contains the remaining samples and the overdue tickets
+        rows     : whether the view ends with a row for each arm
         """
 
-        def look(campaign: Hosted) -> tuple[str, dict[str, Any] | None]:
-            now = (campaign.estimate, views.overdue(campaign)) if forecast else ()
-            tag = etag(name, campaign.terms.key, campaign.number, *parts, *now)
-            return tag, None if matches(tag, if_none_match) else view(campaign)
+        def look(campaign: Hosted) -> tuple[str, dict[str, Any] | bytes | None]:
+            with campaign.still():
+                now = (campaign.estimate, views.overdue(campaign)) if forecast else ()
+                tag = etag(name, campaign.terms.key, campaign.number, *parts, *now)
+                if matches(tag, if_none_match):
+                    return tag, None
+                return tag, in_pieces(view(campaign)) if rows and campaign.is_large else view(campaign)
 
+        if rows:
+            return fresh(*await self.with_rows(name, look, forecast))
         return fresh(*await (self.estimated(name, look) if forecast else self.desk.read(name, look)))
 
     async def remaining(
@@ -229,8 +255,17 @@ class Campaigns:
 
     async def changes(self, name: str, after: int | None) -> Change | None:
         """The next event of a stream."""
-        data = await self.estimated(name, lambda campaign: views.changes(campaign, after))
-        return None if data is None else Change(data["number"], data)
+
+        def look(campaign: Hosted) -> Change | None:
+            data = views.changes(campaign, after)
+            if data is None:
+                return None
+            change = Change(data["number"], data)
+            return change.encoded() if campaign.is_large else change
+
+        if await self.desk.read(name, lambda campaign: campaign.is_large and campaign.number == after):
+            return None
+        return await self.with_rows(name, look, forecast=True)
 
     async def check(self, request: Request, name: str, head: Head | None) -> dict[str, Any]:
         """Replay the journal in another thread."""

@@ -29,7 +29,7 @@ class Compressed:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._files: OrderedDict[str, bytes] = OrderedDict()
+        self._files: OrderedDict[tuple[str, str], bytes] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not may_be_compressed(scope):
@@ -71,11 +71,12 @@ class Compressed:
         """Compress a body; results for files are cached."""
         if path.startswith("/api/") or etag is None:
             return await asyncio.to_thread(_gzip, body) if len(body) > AT_ONCE else _gzip(body)
-        if etag not in self._files:
-            self._files[etag] = await asyncio.to_thread(_gzip, body)
+        key = (path, etag)  # files of the same size and time have the same tag
+        if key not in self._files:
+            self._files[key] = await asyncio.to_thread(_gzip, body)
             while len(self._files) > KEPT:
                 self._files.popitem(last=False)
-        return self._files[etag]
+        return self._files[key]
 
 
 def may_be_compressed(scope: Scope) -> bool:

@@ -26,6 +26,8 @@ Subject = TypeVar("Subject")
 
 STOP_SECONDS = 2.0
 """Maximum seconds that `stop` waits for the thread."""
+OPENING_AT_ONCE = 2
+"""Maximum number of subjects that are opened at the same time."""
 MOST_AT_ONCE = 500
 """Maximum number of operations in one transaction."""
 GATHER_SHARE, GATHER_SECONDS = 0.25, 0.005
@@ -71,6 +73,13 @@ class Desk(Generic[Subject]):
         self._expected = 1
         """Number of waiting operations at which the thread begins at once."""
         self._subjects: dict[str, Subject] = {}
+        self._parked: dict[str, list[_Waiting[Subject]]] = {}
+        """Operations whose subject is being opened."""
+        self._many_parked = 0
+        self._ready: dict[str, Subject | BaseException] = {}
+        """Subjects that another thread has opened, or the error."""
+        self._room = threading.Semaphore(OPENING_AT_ONCE)
+        self._over = False
         self.transactions = 0
         self.operations = 0
         self._thread = threading.Thread(target=self._run, name="goodarm-desk", daemon=True)
@@ -93,7 +102,7 @@ class Desk(Generic[Subject]):
     @property
     def waiting(self) -> int:
         """Number of operations in the queue."""
-        return len(self._waiting)
+        return len(self._waiting) + self._many_parked
 
     async def read(self, name: str, operation: Callable[[Subject], T]) -> T:
         """Run an operation that changes nothing."""
@@ -111,7 +120,7 @@ class Desk(Generic[Subject]):
         with self._wake:
             if self._ending:
                 raise is_ending()
-            if len(self._waiting) >= self._most_waiting:
+            if self.waiting >= self._most_waiting:
                 raise Refusal(
                     429,
                     "busy",
@@ -130,10 +139,16 @@ class Desk(Generic[Subject]):
             if not taken:
                 break
             began = time.perf_counter()
-            self._run_all(taken)
+            done = self._run_all(taken)
             took = time.perf_counter() - began
             self._expected = len(taken)
-            _answer(taken)
+            _answer(done)
+        with self._wake:
+            self._over = True
+            left = [waiting for parked in self._parked.values() for waiting in parked]
+        for waiting in left:
+            waiting.error = is_ending()
+        _answer(left)
         for subject in self._subjects.values():
             self._close(subject)
 
@@ -146,16 +161,22 @@ class Desk(Generic[Subject]):
                 self._wake.wait_for(lambda: len(self._waiting) >= self._expected or self._ending, seconds)
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
 
-    def _run_all(self, taken: list[_Waiting[Subject]]) -> None:
-        """Run the operations of each subject: first the writes, in one transaction, then the reads."""
+    def _run_all(self, taken: list[_Waiting[Subject]]) -> list[_Waiting[Subject]]:
+        """Run the operations of each subject: first the writes, in one transaction, then the reads.
+
+        Returns those that have an answer. Those of a subject that is not open are parked.
+        """
+        done: list[_Waiting[Subject]] = []
         by_name: dict[str, list[_Waiting[Subject]]] = {}
         for waiting in taken:
             by_name.setdefault(waiting.name, []).append(waiting)
         for name, group in by_name.items():
+            if name not in self._subjects and name not in self._ready:
+                self._park(name, group)
+                continue
+            done += group
             try:
-                if name not in self._subjects:
-                    self._subjects[name] = self._open(name)
-                subject = self._subjects[name]
+                subject = self._found(name)
                 writes = [waiting for waiting in group if waiting.writes]
                 if writes:
                     self._commit(subject, writes)
@@ -167,6 +188,44 @@ class Desk(Generic[Subject]):
                     if waiting.error is None and (waiting.writes or waiting.result is None):
                         waiting.error = error
                 self._forget(name)
+        return done
+
+    def _found(self, name: str) -> Subject:
+        """The open subject, or the error that opening it raised."""
+        ready = self._ready.pop(name, None)
+        if isinstance(ready, BaseException):
+            raise ready
+        if ready is not None:
+            self._subjects[name] = ready
+        return self._subjects[name]
+
+    def _park(self, name: str, group: list[_Waiting[Subject]]) -> None:
+        """Let operations wait until their subject is open."""
+        with self._wake:
+            self._many_parked += len(group)
+            if name in self._parked:
+                self._parked[name] += group
+                return
+            self._parked[name] = group
+        threading.Thread(target=self._open_beside, args=(name,), name="goodarm-opening", daemon=True).start()
+
+    def _open_beside(self, name: str) -> None:
+        """Open a subject, and put its operations back at the front."""
+        opened: Subject | BaseException
+        with self._room:
+            try:
+                opened = self._open(name)
+            except BaseException as error:  # every caller must get it
+                opened = error
+        with self._wake:
+            if not self._over:
+                parked = self._parked.pop(name)
+                self._many_parked -= len(parked)
+                self._ready[name] = opened
+                self._waiting.extendleft(reversed(parked))
+                self._wake.notify()
+            elif not isinstance(opened, BaseException):
+                self._close(opened)
 
     def _commit(self, subject: Subject, writes: list[_Waiting[Subject]]) -> None:
         with self._together(subject, [waiting.key for waiting in writes if waiting.key]):

@@ -16,7 +16,8 @@ from starlette.datastructures import State
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from goodarm.service.problems import Refusal, answer, fault, is_ending
+from goodarm.errors import GoodarmError
+from goodarm.service.problems import Refusal, answer_to, fault, is_ending
 from goodarm.service.replies import SLASH
 from goodarm.service.settings import Settings, is_loopback
 from goodarm.service.side import UnusableSide
@@ -93,22 +94,19 @@ class Guard:
         try:
             headers = dict(reversed(scope["headers"]))  # the first of several with the same name
             most = self._most_bytes(scope)
-            refused = self._refused(scope, headers, most)
+            refused: GoodarmError | None = self._refused(scope, headers, most)
             changes = scope["method"] in UNSAFE and scope["path"].startswith("/api/")
             if refused is None and changes and not _is_remembered(scope, headers):
                 refused = await _not_allowed_in(scope)
             if refused is not None:
-                await answer(refused.status, refused.kind, str(refused), refused.headers)(
-                    scope, receive, send_with_headers
-                )
+                await answer_to(refused, scope)(scope, receive, send_with_headers)
             else:
                 scope["path"] = path_of(scope)
                 await self._app(scope, _counted(receive, most), send_with_headers)
         except asyncio.CancelledError:  # the server is stopping, and its grace period for this request is over
             if started:
                 raise
-            refused = is_ending()
-            await answer(refused.status, refused.kind, str(refused), refused.headers)(scope, receive, send_with_headers)
+            await answer_to(is_ending(), scope)(scope, receive, send_with_headers)
         except Exception:  # the server logs it
             if not started:
                 await fault()(scope, receive, send_with_headers)
@@ -196,15 +194,13 @@ def _is_remembered(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
     return caller is not None
 
 
-async def _not_allowed_in(scope: Scope) -> Refusal | None:
+async def _not_allowed_in(scope: Scope) -> GoodarmError | None:
     """Refuse a change without a valid token or session before reading its body; FastAPI would read the body first."""
     request = Request(scope)
     try:
         await caller_of(request, await bearer(request), request.cookies.get(COOKIE))
-    except Refusal as refusal:
-        return refusal
-    except UnusableSide:
-        pass  # the route will fail in the same way and report that the store can't be reached
+    except (Refusal, UnusableSide) as error:  # the route would wait once more for tables that do not answer
+        return error
     return None
 
 

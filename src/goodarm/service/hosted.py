@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import numpy as np
 
 from goodarm.campaign import Campaign, journal, operations, views
-from goodarm.campaign.fold import new_step
+from goodarm.campaign.fold import Fold, new_step
 from goodarm.campaign.journal import Event, Row
 from goodarm.campaign.rows import Finish
 from goodarm.campaign.session import Limits, Session
@@ -26,6 +26,8 @@ T = TypeVar("T")
 MOST_CELLS = 2_000_000
 """Maximum number of draws times arms of a forecast, a few seconds of processor time."""
 USUAL_DRAWS = 200
+MANY_ARMS = 2_000
+"""Number of arms above which a view with a row for each of them is computed in another thread, from a copy."""
 
 
 class Due(NamedTuple):
@@ -59,6 +61,22 @@ class Hosted(Campaign):
         super().__init__(session, owns_store=owns_store)
         self.kept_summary: dict[str, Any] | None = None
         self._guess: Guess | None = None
+        self._is_still = False
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Read what others have written now, and nothing more until the block ends. A view then shows one state."""
+        before = self._is_still
+        if not before:
+            self._look()
+        self._is_still = True
+        try:
+            yield
+        finally:
+            self._is_still = before
+
+    def _look(self) -> Fold:
+        return self._session.fold if self._is_still else super()._look()
 
     @cached_property
     def origin(self) -> tuple[str, str | None]:
@@ -88,11 +106,27 @@ class Hosted(Campaign):
         """Store an estimate that was computed in `took` seconds."""
         self._guess = Guess(time.monotonic() + REST * took, number, value)
 
+    def share_estimate(self, copy: Hosted) -> None:
+        """Give the latest estimate to a copy of this campaign, which makes none."""
+        copy._guess = self._guess
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a row for each arm takes long to compute."""
+        return len(self._session.fold.books) > MANY_ARMS
+
+    @property
+    def read_to(self) -> int:
+        """The number of the last entry that was read, without reading further."""
+        return self._session.fold.number
+
     def _is_outdated(self, guess: Guess) -> bool:
         """Whether the campaign has grown much since then, or rewards have replaced the plan's assumption."""
         if self.number > OUTDATED * guess.number:
             return True
-        return guess.value is not None and guess.value.guess != "" and self.tally().told > 0
+        if guess.value is None or guess.value.guess == "":
+            return False
+        return any(book.told for book in self._session.fold.books)
 
     def limit(self, limits: Limits) -> None:
         """Refuse asks beyond these limits."""

@@ -39,6 +39,10 @@ TABLES = (
 )
 
 
+SILENT_SECONDS = 4.0
+"""Maximum time without an answer from PostgreSQL. These tables are small, and every request waits for them."""
+
+
 class UnusableSide(GoodarmError):
     """The service's own tables can't be opened."""
 
@@ -151,7 +155,7 @@ class PostgresqlSide:
         self._address = address
         self._lock = threading.Lock()
         self._connection: Any = None
-        self._patience = Patience()
+        self._patience = Patience(SILENT_SECONDS)
         for table in TABLES:
             self.change(table)
 
@@ -197,7 +201,7 @@ class PostgresqlSide:
                         return answer(self._connection.execute(query.replace("?", "%s"), values))
                 except (psycopg.OperationalError, psycopg.errors.UniqueViolation) as error:
                     # Two workers that create a table at the same time collide in PostgreSQL's catalogue.
-                    if last:
+                    if last or self._patience.gave_up:
                         raise UnusableSide(f"the service's tables can't be reached: {error}".rstrip() + ".") from None
         raise AssertionError("unreachable")
 

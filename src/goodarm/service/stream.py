@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from goodarm.service.replies import in_pieces
 
 QUEUE = 32
 """Maximum number of changes waiting for one client."""
@@ -33,8 +34,12 @@ class Change:
     @cached_property
     def event(self) -> bytes:
         """The event as it is sent, encoded once for all clients."""
-        text = json.dumps(self.data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-        return f"event: change\ndata: {text}\nid: {self.number}\n\n".encode()
+        return b"event: change\ndata: %b\nid: %d\n\n" % (in_pieces(self.data), self.number)
+
+    def encoded(self) -> Change:
+        """The same, with its event encoded in the thread that calls this."""
+        _ = self.event
+        return self
 
 
 Look = Callable[[str, int | None], Awaitable[Change | None]]

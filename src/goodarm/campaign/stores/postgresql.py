@@ -299,6 +299,8 @@ class Patience:
         self._process = -1
         self._ended = threading.Event()
         self._away_until = -math.inf
+        self.gave_up = False
+        """Whether the last wait ended because the server was silent. Another attempt would probably wait as long."""
 
     def connected(self, address: str, **options: Any) -> psycopg.Connection[Any]:
         """A new connection. If the last attempt failed a moment ago, this raises without trying."""
@@ -320,6 +322,7 @@ class Patience:
             self._ended = threading.Event()
             threading.Thread(target=self._watch, args=(self._ended,), name="goodarm-patience", daemon=True).start()
         self._waiting = (time.monotonic() + self._seconds, connection)
+        self.gave_up = False
         try:
             yield
         finally:
@@ -341,6 +344,8 @@ class Patience:
             waiting = self._waiting
             if waiting is not None and time.monotonic() > waiting[0]:
                 self._waiting = None
+                self.gave_up = True
+                self._away_until = time.monotonic() + AWAY_SECONDS
                 hang_up(waiting[1])
 
 

@@ -50,7 +50,7 @@ Kind = Annotated[str | None, Query(max_length=20, examples=["verdict"])]
 @router.get("/verdicts", response_model=Verdicts, responses=NOT_CHANGED, **route_of(Role.reader))
 async def all_verdicts(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
     """Every arm against the bar."""
-    return await campaigns_of(request).answer(name, if_none_match, verdicts, "verdicts", forecast=True)
+    return await campaigns_of(request).answer(name, if_none_match, verdicts, "verdicts", forecast=True, rows=True)
 
 
 @router.get(
@@ -65,7 +65,7 @@ async def verdicts_as_csv(
     only: Annotated[Literal["good", "bad", "open"] | None, Query(description="arms with this verdict only")] = None,
 ) -> Response:
     """The verdicts as a table for a spreadsheet."""
-    text = await campaigns_of(request).desk.read(name, lambda campaign: verdict_table(campaign, only))
+    text = await campaigns_of(request).with_rows(name, lambda campaign: verdict_table(campaign, only))
     headers = _attached(f"{name}-{only or 'verdicts'}.csv")
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -73,7 +73,7 @@ async def verdicts_as_csv(
 @router.get("/arms", response_model=ArmTable, responses=NOT_CHANGED, **route_of(Role.reader))
 async def all_arms(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
     """All arms with all their fields."""
-    return await campaigns_of(request).answer(name, if_none_match, arm_table, "arms")
+    return await campaigns_of(request).answer(name, if_none_match, arm_table, "arms", rows=True)
 
 
 @router.get(
@@ -116,7 +116,7 @@ async def waiting(
     request: Request, name: CampaignName, limit: Annotated[int, Query(ge=1, le=MOST_WAITING)] = 1000
 ) -> Response:
     """Pending tickets, oldest first. There is no ETag, since their age changes without an entry."""
-    return Reply(await campaigns_of(request).desk.read(name, lambda campaign: pending_tickets(campaign, limit)))
+    return Reply(await campaigns_of(request).with_rows(name, lambda campaign: pending_tickets(campaign, limit)))
 
 
 @router.get("/history", response_model=History, responses=NOT_CHANGED, **route_of(Role.reader))
