@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from goodarm.cli import app
 from typer.testing import CliRunner
 
 from goodarm import Campaign, judge
+from goodarm.cli import app
 from goodarm.errors import InvalidValue
 from goodarm.planning.quick import quick_plan
 from goodarm.question import Control, Threshold
@@ -24,7 +24,6 @@ EITHER = r"80%: is it 80 or 0[.]8[?]"
 def test_a_log(rewards: str, given: dict[str, Any]) -> None:
     with pytest.raises(InvalidValue, match=f"threshold {EITHER}"):
         judge(LOG, rewards=rewards, **given)
-    assert judge(LOG, rewards=rewards, threshold=80).arms.arm.size == 2
 
 
 @pytest.mark.parametrize("rewards", ["bounded:0,100", "nonnegative:100"])
@@ -49,7 +48,6 @@ def test_the_command_line(tmp_path: Path) -> None:
     for command in (
         ["judge", str(tmp_path / "log.csv"), "--rewards", "bounded:0,100"],
         ["campaign", "create", f"sqlite:///{tmp_path}/s.db", "c", "--arms", "a,b", "--rewards", "bounded:0,100"],
-        ["plan", "--arms", "9", "--gap", "0.1", "--rewards", "gaussian:2"],
     ):
         ran = CliRunner().invoke(app, [*command, "--threshold", "80%"])
         said = " ".join(f"{ran.output} {ran.exception}".split())
