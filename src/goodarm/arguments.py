@@ -97,25 +97,26 @@ def percentage(value: Any) -> Any:
     (0.015, 0.8, 50.0, 'high', 0.5)
     """
     if not isinstance(value, str):
-        return value
+        return float(value) if isinstance(value, Percentage) else value
     text = value.strip()
     try:
         # "7e-2" is the float nearest to 0.07; 7 / 100 rounds twice for some values.
-        return Percentage(f"{text[:-1].strip()}e-2") if text.endswith("%") else float(text)
+        return float(f"{text[:-1].strip()}e-2" if text.endswith("%") else text)
     except ValueError:
         return value
 
 
 def number_as_written(name: str, value: Any) -> float:
-    """A number or a percentage as a float; it remains known whether it was a percentage."""
-    found = percentage(value)
-    return found if isinstance(found, Percentage) else float(checked_number(name, found))
+    """A number or a percentage as a float; a percentage becomes a `Percentage`."""
+    found = float(checked_number(name, percentage(value)))
+    percent = isinstance(value, Percentage) or (isinstance(value, str) and value.strip().endswith("%"))
+    return Percentage(found) if percent else found
 
 
 def refuse_percentage(name: str, value: float, rewards: object) -> None:
     """Refuse a percentage for rewards in another range than [0, 1].
 
-    >>> refuse_percentage("threshold", percentage("80%"), "rewards in [0, 100]")
+    >>> refuse_percentage("threshold", Percentage(0.8), "rewards in [0, 100]")
     Traceback (most recent call last):
     goodarm.errors.InvalidValue: threshold 80%: is it 80 or 0.8? A percentage is a share of rewards in [0, 1], and \
 these are rewards in [0, 100]. Write the number without %.
@@ -123,8 +124,8 @@ these are rewards in [0, 100]. Write the number without %.
     if isinstance(value, Percentage):
         number = f"{100.0 * value:.12g}"
         raise InvalidValue(
-            f"{name} {number}%: is it {number} or {value:.12g}? A percentage is a share of rewards in [0, 1], and these "
-            f"are {rewards}. Write the number without %."
+            f"{name} {number}%: is it {number} or {value:.12g}? A percentage is a share of rewards in [0, 1], and "
+            f"these are {rewards}. Write the number without %."
         )
 
 
