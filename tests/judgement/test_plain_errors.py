@@ -111,9 +111,9 @@ def test_units_without_a_window_say_nothing_about_earlier_looks():
 
 
 def test_the_table_for_people(tmp_path):
-    """Undecided arms have no guarantee, and unlimited evidence is called certain, as in Excel."""
+    """Undecided arms have no guarantee, and unlimited evidence is infinite, so the column has numbers only."""
     log = {"arm": ["a", "b", "b"], "case": ["1", "1", "2"], "passed": [1.0, 1.0, 1.0]}
     path = goodarm.judge(log, threshold=0.6, case="case", reward="passed", cases=2).to_csv(tmp_path / "arms.csv")
     rows = {row["arm"]: row for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())}
-    assert (rows["b"]["verdict"], rows["b"]["evidence"], rows["b"]["guarantee"]) == ("good", "certain", "certified")
+    assert (rows["b"]["verdict"], rows["b"]["evidence"], rows["b"]["guarantee"]) == ("good", "inf", "certified")
     assert (rows["a"]["verdict"], rows["a"]["guarantee"]) == ("undecided", "")

@@ -201,9 +201,9 @@ class Ledger:
         if other is None:
             return
         raise InvalidValue(
-            f"the ledger {self.path} was begun with {other} {shown(before.get(other))}; this look has "
-            f"{shown(wanted.get(other))}. The question must be fixed before the first look. Ask the same question, or "
-            "keep a separate ledger, with a separate delta, for each question."
+            f"the first look of the ledger {self.path} had {other}={shown(before.get(other))}, and this look has "
+            f"{other}={shown(wanted.get(other))}. The question must be fixed before the first look. Ask the "
+            "same question, or keep a separate ledger, with a separate delta, for each question."
         )
 
     def _write(self, content: Mapping[str, Any]) -> None:
