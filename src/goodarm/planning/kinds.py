@@ -258,6 +258,8 @@ class PlannedThreshold(PlannedQuestion):
         return self.question.setting + on
 
     def check_rewards(self, rewards: Rewards) -> None:
+        if not isinstance(rewards, Bounded):
+            self.question.check_percentages(rewards)
         rewards.check_threshold(self.bar)
 
     def asked(self, problem: Problem) -> Question:
