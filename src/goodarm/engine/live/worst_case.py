@@ -76,8 +76,18 @@ def as_if_back(arm: Arm, bar: Bar) -> Arm:
     return Arm(pulls, arm.total + pending * mean, mean, width, for_good, for_bad, 0.0, arm.verdict)
 
 
-DECIDED_BY_PENDING = 1e12
-"""Subtracted from the index of an arm that would be decided if its pending pulls returned its mean."""
+HELD_BACK = 20.0
+"""Divisor of the index of an arm that only pending pulls keep from a verdict.
+
+Such an arm is sampled again after the arms whose index exceeds this fraction of its own. If its pulls return, it needs no
+sample. If they are lost, more samples decide it all the same. docs/live-verdicts.md compares other divisors.
+"""
+
+
+def at_worst(arm: Arm, bar: Bar) -> Arm:
+    """The arm as its verdict sees it: pending pulls count at their worst, and its mean is that of the told rewards."""
+    shown = as_if_back(arm, bar)
+    return Arm(shown.pulls, shown.total, shown.mean, shown.width, arm.for_good, arm.for_bad, 0.0, arm.verdict)
 
 
 @cache
@@ -95,10 +105,11 @@ def live_sampling(rule: SamplingRule) -> SamplingRule:
 def _live_index(index: Formula) -> Formula:
     def live_index(arm: Arm, pool: Pool, bar: Bar, *parameters: float) -> float:
         shown = as_if_back(arm, bar)
+        cost = arm.memory[COST]
+        if arm.memory[PENDING] > 0.0 and max(shown.for_good, shown.for_bad) >= bar.budget:
+            shown, cost = at_worst(arm, bar), cost * HELD_BACK
         value = index(shown, pool, bar, *parameters)
-        value = value / arm.memory[COST] if value > 0.0 else value * arm.memory[COST]  # a larger cost is worse
-        waiting = arm.memory[PENDING] > 0.0 and max(shown.for_good, shown.for_bad) >= bar.budget
-        return value - DECIDED_BY_PENDING if waiting else value  # type: ignore[no-any-return]  # a rule's function
+        return value / cost if value > 0.0 else value * cost  # type: ignore[no-any-return]  # a rule's function
 
     return live_index
 
