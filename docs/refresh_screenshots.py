@@ -1,8 +1,8 @@
 """Take the pictures of docs/dashboard.md anew: `python docs/refresh_screenshots.py [FOLDER [PAGE ...]]`.
 
-Every page at 390, 1280 and 2560 pixels, light and dark; campaigns of 5, 48 and 5,000 arms, against a bar and against a
-control. The six pictures of a page are kept as one sheet at two fifths of their size; some are also kept as they
-are. Rewards are simulated.
+Every page at 390 (the whole page), 1280 and 2560 pixels, light and dark; campaigns of 5, 48 and 5,000 arms, against a
+bar and against a control. The six pictures of a page are kept as one sheet at two fifths of their size. Some first
+screens are also kept in full size. Rewards are simulated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 SEED = 7
-COLOURS = 64
+COLOURS = 256
 """Colours of a picture."""
 SHEET_QUALITY, SHEET_SCALE = 55, 0.4
 SIZES = {390: 844, 1280: 960, 2560: 1440}
@@ -118,8 +118,13 @@ def fill_form(page: Page) -> None:
     page.evaluate("scrollTo(0, 0)")
 
 
+def kept_whole(address: str) -> bool:
+    """Whether a phone's picture shows the whole page: not the pages that are long lists."""
+    return "#/" in address
+
+
 def picture(browser: Browser, address: str, path: Path, width: int, scheme: Any) -> None:
-    """One page as people see it first."""
+    """One page as people see it first; on a phone the whole page, since most of it is below the first screen."""
     size = {"width": width, "height": SIZES[width]}
     context = browser.new_context(viewport=size, color_scheme=scheme, locale="en-US")  # type: ignore[arg-type]
     page = context.new_page()
@@ -128,13 +133,18 @@ def picture(browser: Browser, address: str, path: Path, width: int, scheme: Any)
     if address.endswith("#/new"):
         fill_form(page)
     page.wait_for_timeout(1_200)
-    page.screenshot(path=path)
+    page.screenshot(path=path, full_page=width == min(SIZES) and kept_whole(address))
     context.close()
 
 
 def small(image: Image.Image, path: Path) -> None:
-    """Keep a picture with few colours. Maximum coverage keeps the rare ones, such as that of a bad verdict."""
-    few = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    """Keep a picture with its most frequent colours, unchanged; each other one becomes the nearest of them."""
+    pixels = np.asarray(image.convert("RGB"), dtype=np.int64)
+    found, which, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
+    palette = found[np.argsort(-counts, kind="stable")[:COLOURS]]
+    nearest = np.array([((palette - colour) ** 2).sum(axis=1).argmin() for colour in found], dtype=np.uint8)
+    few = Image.fromarray(nearest[which.ravel()].reshape(pixels.shape[:2]), mode="P")
+    few.putpalette(palette.astype(np.uint8).tobytes())
     few.save(path, optimize=True)
 
 
@@ -143,19 +153,26 @@ def scaled(image: Image.Image) -> tuple[int, int]:
 
 
 def sheet(folder: Path, name: str, out: Path) -> None:
-    """All pictures of a page: one row per scheme."""
-    rows = [[Image.open(folder / f"{name}-{width}-{scheme}.png") for width in SIZES] for scheme in SCHEMES]
-    pictures = [[each.resize(scaled(each), Image.Resampling.LANCZOS) for each in row] for row in rows]
-    gap = 12
-    wide = sum(each.width + gap for each in pictures[0]) - gap
-    tall = max(each.height for each in pictures[0])
-    made = Image.new("RGB", (wide, 2 * tall + gap), "#808080")
-    for i, row in enumerate(pictures):
-        left = 0
-        for each in row:
-            made.paste(each, (left, i * (tall + gap)))
-            left += each.width + gap
-    made.save(out / f"sheet-{name}.webp", quality=SHEET_QUALITY, method=6)
+    """All pictures of a page: those of a phone side by side, those of wider screens one below the other."""
+    gap, left = 12, 0
+    placed: list[tuple[Image.Image, int, int]] = []
+    for width in SIZES:
+        top = 0
+        for scheme in SCHEMES:
+            taken = Image.open(folder / f"{name}-{width}-{scheme}.png")
+            made = taken.resize(scaled(taken), Image.Resampling.LANCZOS)
+            placed.append((made, left, top))
+            if width == min(SIZES):
+                left += made.width + gap
+            else:
+                top += made.height + gap
+        if width > min(SIZES):
+            left += made.width + gap
+    size = (left - gap, max(top + each.height for each, _, top in placed))
+    found = Image.new("RGB", size, "#808080")
+    for each, x, y in placed:
+        found.paste(each, (x, y))
+    found.save(out / f"sheet-{name}.webp", quality=SHEET_QUALITY, method=6)
 
 
 def pages(server: Server, wanted: list[str]) -> dict[str, str]:
@@ -184,7 +201,9 @@ def main(out: Path, wanted: list[str]) -> None:
                     path = raw / f"{name}-{width}-{scheme}.png"
                     picture(browser, address, path, width, scheme)
                     if (name, width, scheme) in KEPT:
-                        small(Image.open(path), out / f"{KEPT[name, width, scheme]}.png")
+                        small(
+                            Image.open(path).crop((0, 0, width, SIZES[width])), out / f"{KEPT[name, width, scheme]}.png"
+                        )
             sheet(raw, name, out)
 
         with serving(f"sqlite:///{folder}/a.db") as server:

@@ -12,6 +12,8 @@ import pytest
 from browsing import PATIENCE, NewPage
 from serving import Server, make_token, path_of, serving
 
+from goodarm import Campaign
+
 pytestmark = pytest.mark.slow
 
 if TYPE_CHECKING:
@@ -25,13 +27,17 @@ AXE = Path(sys.prefix) / "node" / "node_modules" / "axe-core" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 FEW_CAMPAIGN, MANY_CAMPAIGN = "#/campaign/few", "#/campaign/many"
 MEASURED = "#/campaign/measured"
-PAGES = ("#/", FEW_CAMPAIGN, f"{FEW_CAMPAIGN}/arm/a1", MEASURED, f"{MEASURED}/arm/m1", "#/new", "#/campaign/missing")
+CONTROLLED, FED = "#/campaign/controlled", "#/campaign/unfed"
+PAGES = (
+    "#/", FEW_CAMPAIGN, f"{FEW_CAMPAIGN}/arm/a1", MEASURED, f"{MEASURED}/arm/m1", CONTROLLED, f"{CONTROLLED}/arm/c1",
+    FED, MANY_CAMPAIGN, "#/new", "#/campaign/missing",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def address(server: Server) -> str:
-    """A server with three campaigns: few arms with verdicts of each kind and a waiting ticket; ten thousand; Gaussian
-    rewards without a verdict, their tickets overdue."""
+    """A server with five campaigns: few arms with verdicts of each kind and a pending ticket; ten thousand; Gaussian
+    rewards without a verdict, their tickets overdue; twenty arms against a control; one without samples."""
     few = [{"id": f"a{i}", "label": f"Arm number {i}"} for i in range(8)]
     many = [{"id": f"h{i:05}", "label": f"Headline {i}"} for i in range(MANY)]
     for name, arms in (("few", few), ("many", many)):
@@ -48,6 +54,18 @@ def address(server: Server) -> str:
     for arm, reward in (("m1", 10.5), ("m2", 9.0), ("m1", 12.25)):
         assert server.call("POST", path_of("measured", "/tell-arm"), {"arm": arm, "reward": reward}).status == 200
     assert server.call("POST", path_of("measured", "/ask"), {"n": 4}).status == 200
+    arms = [{"id": f"c{i}", "label": f"Headline number {i}"} for i in range(20)]
+    terms = {"name": "controlled", "arms": arms, "control": "c0", "margin": 0.01}
+    assert server.call("POST", "/api/v1/campaigns", terms).status == 201
+    with Campaign.open(server.store, "controlled") as campaign, campaign.transaction():
+        for i in range(60):
+            campaign.tell_arm("c0", float(i % 10 == 0))
+            for arm in ("c1", "c2", "c3"):
+                campaign.tell_arm(arm, float(i % 10 > 0))
+        for arm in arms[4:16]:
+            campaign.tell_arm(arm["id"], 0.0)
+    terms = {"name": "unfed", "arms": ["green", "blue"], "threshold": 0.03}
+    assert server.call("POST", "/api/v1/campaigns", terms).status == 201
     return server.address
 
 
@@ -59,7 +77,7 @@ def shown(page: Page, where: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, 1280, 2560])
 def test_axe_finds_nothing(address: str, new_page: NewPage, scheme: str, width: int) -> None:
     if not AXE.is_file():
         pytest.skip("needs axe-core: make node installs it where there is npm")
@@ -107,6 +125,36 @@ def test_nothing_hangs_over_the_edge(address: str, new_page: NewPage, width: int
     for place in PAGES:
         shown(page, f"{address}/{place}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, place
+
+
+def test_before_the_first_sample_the_programs_lead_and_no_chart_is_empty(address: str, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, f"{address}/{FED}")
+    cards = "[...document.querySelectorAll('.grid > .card:not([hidden])')].map(card => card.getAttribute('aria-label'))"
+    assert page.evaluate(cards) == ["Feed it", "What now", "Arms", "Data"]
+
+
+def test_on_a_phone_what_now_is_one_touch_away(address: str, new_page: NewPage) -> None:
+    page = new_page(viewport={"width": 390, "height": 844})
+    shown(page, f"{address}/{CONTROLLED}")
+    jump = page.get_by_role("button", name=re.compile("^What now"))
+    expect(jump).to_have_text("What now? Use 3 arms ↓")
+    expect(jump).to_be_in_viewport()
+    jump.click()
+    expect(page.get_by_label("What now", exact=True)).to_be_focused()
+    expect(page.get_by_role("button", name="Copy the names")).to_be_in_viewport()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(jump).to_be_hidden()
+
+
+def test_the_start_of_a_campaign_is_in_sight_with_its_plan(address: str, new_page: NewPage) -> None:
+    page = new_page(viewport={"width": 1280, "height": 720})
+    shown(page, f"{address}/#/new")
+    page.locator("#arms").fill("\n".join(f"arm {i}" for i in range(200)))
+    page.locator("#bar").fill("2%")
+    expect(page.locator(".steps li")).to_have_count(4)
+    page.evaluate("scrollTo(0, 0)")
+    expect(page.get_by_role("button", name="Start the campaign")).to_be_in_viewport()
 
 
 def test_ten_thousand_arms_are_searched_sorted_and_scrolled(address: str, new_page: NewPage) -> None:

@@ -27,6 +27,7 @@ const REFRESH = 5_000; // what no event tells: tickets that become overdue, a be
 
 /** @param {string} name @param {{arm: string}} row */
 const armHref = (name, row) => `#/campaign/${encodeURIComponent(name)}/arm/${encodeURIComponent(row.arm)}`;
+const NARROW = 0.1; // more scale on a phone, so that a mean and the arrow at the end stay apart
 const OLDEST = 1_000; // pending tickets that are looked at
 const narrow = matchMedia("(max-width: 48rem)");
 
@@ -99,7 +100,7 @@ class CampaignPage {
     this.chart = new IntervalChart(threshold, this.scale, (row) => {
       location.hash = armHref(name, row);
     });
-    this.over = new OverTime();
+    this.over = new OverTime(this.scale.kinds);
     this.forecast = estimated(summary);
     this.now = new WhatNow(summary, this.scale, (row) => armHref(name, row), () => void this.end());
     this.latest = latest(this.scale, (row) => armHref(name, row));
@@ -274,7 +275,8 @@ class CampaignPage {
     if (this.baseline && control)
       say(this.baseline, this.controlWords(control));
     this.now.show(this.summary, rows, this.forecast, this.over.points);
-    say(this.jump, `What now? ${this.now.words.textContent} ↓`);
+    const many = this.now.good.length;
+    say(this.jump, `What now? ${many ? `Use ${counted(many, "arm")}` : "No arm is certain yet"} ↓`);
     this.over.draw();
     this.latest.show(rows);
     this.pending.show(this.summary, rows);
@@ -294,7 +296,8 @@ class CampaignPage {
   }
 
   range() {
-    return domain([...this.rows.values()], this.summary.threshold, this.scale.bounded, true);
+    const [low, high] = domain([...this.rows.values()], this.summary.threshold, this.scale.bounded, true);
+    return /** @type {[number, number]} */ ([low, narrow.matches ? high + NARROW * (high - low) : high]);
   }
 
   /** Filter and sort again. */

@@ -98,8 +98,9 @@ export function chart(kind, options, data) {
 /**
  * A horizontal line with its words.
  * @param {Plot} u @param {number} value @param {string} words @param {boolean} [left] whether the words are on the left
+ * @param {number} [end] where they end at the latest
  */
-export function level(u, value, words, left = false) {
+export function level(u, value, words, left = false, end = Infinity) {
   const { ctx, bbox } = u;
   const y = Math.round(u.valToPos(value, "y", true)) + 0.5;
   if (y < bbox.top - 1 || y > bbox.top + bbox.height + 1) return;
@@ -117,7 +118,7 @@ export function level(u, value, words, left = false) {
   ctx.textAlign = "left";
   ctx.textBaseline = "alphabetic";
   const wide = ctx.measureText(words).width;
-  const x = bbox.left + (left ? 6 * ratio : bbox.width - wide - 4 * ratio);
+  const x = bbox.left + (left ? 6 * ratio : Math.max(Math.min(bbox.width, end - bbox.left), wide + 8 * ratio) - wide - 4 * ratio);
   const up = y - 8 * ratio > bbox.top + 12 * ratio;
   const base = up ? y - 5 * ratio : y + 15 * ratio;
   ctx.globalAlpha = 0.85;

@@ -39,7 +39,7 @@ export class IntervalChart {
     this.faded = (/** @type {Row} */ _) => false;
     this.range = /** @type {[number, number]} */ ([0, 1]);
     this.layout = new Layout([], this.range);
-    this.drawn = 1; // every how manieth arm is drawn
+    this.drawn = 1; // one arm in how many is drawn
     this.zoomed = /** @type {[number, number] | null} */ (null);
     this.at = 0; // the rank pointed at, from 1
     this.dragged = false;
@@ -100,7 +100,7 @@ export class IntervalChart {
       axes: [
         axis(count, {
           grid: { show: false },
-          size: () => Math.round((this.isNamed() ? 1.9 : 2.9) * rem()),
+          size: () => Math.round((this.isNamed() && this.span()[1] < this.layout.main + 1 ? 1.9 : 2.9) * rem()),
           splits: (u, _, from, to) => this.under(u, from, to).map(({ at }) => at),
           values: (u) => this.under(u, ...this.span()).map(({ text }) => text),
         }),
@@ -111,7 +111,7 @@ export class IntervalChart {
         draw: [
           (u) => {
             this.tellDrawn(paintIntervals(u, this));
-            level(u, this.threshold, this.scale.line);
+            level(u, this.threshold, this.scale.line, false, this.free(u));
           },
         ],
         setSelect: [(u) => this.selected(u)],
@@ -172,7 +172,13 @@ export class IntervalChart {
     return room > SHORT * rem() && this.rows.slice(Math.ceil(from) - 1, Math.min(to, this.layout.main)).every(fits);
   }
 
-  /** @param {number} every how manieth arm is drawn */
+  /** Where the words on the line end: above bad arms there is room, above the strip there may be none. @param {import("./chart.js").Plot} u */
+  free(u) {
+    const last = this.layout.sections.findLast(({ kind }) => kind !== "few");
+    return last?.kind === "bad" ? u.valToPos(last.to, "x", true) : Infinity;
+  }
+
+  /** @param {number} every one arm in how many is drawn */
   tellDrawn(every) {
     if (every === this.drawn) return;
     this.drawn = every;

@@ -77,7 +77,8 @@ function keepRunning(of, above, forecast, points) {
   const left = outlook(of, forecast, points);
   if (of.finish?.waiting) return `Keep running to find more arms ${above}. ${left} ${sooner(of)}`;
   const which = `Keep running to decide the ${counted(of.open, "undecided arm")}`;
-  if (left) return `${which}. ${left}`;
+  const [these, them] = [` of the ${counted(of.open, "undecided arm")}`, " of them"]; // they are named already
+  if (left) return left.includes(these) ? `${which}: ${left.replace(these, them)}` : `${which}. ${left}`;
   const { no_forecast } = of.question;
   return no_forecast ? `${which}. ${upper(no_forecast)}` : `${which}: each gets its verdict the moment it is certain.`;
 }

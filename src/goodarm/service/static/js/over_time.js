@@ -6,7 +6,9 @@ import { count, GLYPH, short } from "./format.js";
 const MOST = 2_000; // points kept; beyond that, every second one is dropped
 
 export class OverTime {
-  constructor() {
+  /** @param {{good: string, bad: string}} kinds the words for the two verdicts */
+  constructor(kinds) {
+    this.kinds = kinds;
     this.points = /** @type {ProgressPoint[]} */ ([]);
     this.made = chart("over-time", () => this.options(), [[], [], []]);
     this.element = this.made.box;
@@ -62,7 +64,7 @@ export class OverTime {
     const { points } = this;
     const last = points.at(-1);
     this.made.show([points.map((p) => p.told), points.map((p) => p.good), points.map((p) => p.bad)]);
-    const words = last && `After ${count(last.told)} samples: ${count(last.good)} good, ${count(last.bad)} bad`;
+    const words = last && `After ${count(last.told)} samples: ${count(last.good)} ${this.kinds.good}, ${count(last.bad)} ${this.kinds.bad}`;
     this.element.setAttribute("aria-label", words ?? "No samples yet");
   }
 

@@ -1,6 +1,6 @@
 /**
  * Intervals on a canvas. Good is solid, bad is hatched, undecided is pale: colour is never the only cue. Where arms share
- * a few pixels, every so manieth is drawn. A bar with a point goes on. Arms with few samples are a strip at the end.
+ * a few pixels, one in every few is drawn. A bar with a point goes on. Arms with few samples are a strip at the end.
  */
 import { colour, font, rem, unit } from "./chart.js";
 import { isWide } from "./layout.js";
@@ -16,7 +16,7 @@ const THIN = 3; // pixels of an interval that says next to nothing
 const PALE = 0.18; // ink of arms that the search leaves out
 const TALL = 0.3; // share of the chart's height from which an undecided arm turns paler: the widest interval says least
 const PALEST = 0.4; // ink of the tallest interval
-const CELL = 4; // pixels of a bar of the strip's distribution
+const CELL = 7; // pixels of a bar of the strip's distribution
 const DOTS = 3; // pixels per arm from which the strip shows each mean
 const ORDER = /** @type {const} */ (["open", "bad", "good"]);
 
@@ -79,7 +79,7 @@ function frame(u, many) {
   return { x: (rank) => x0 + step * rank, y: (value) => y0 + slope * value, step, first, last };
 }
 
-/** @param {Plot} u @param {Scene} scene @returns {number} every how manieth arm is drawn */
+/** @param {Plot} u @param {Scene} scene @returns {number} one arm in how many is drawn */
 export function paintIntervals(u, { rows, layout, faded, range, scale }) {
   const { ctx, bbox } = u;
   const at = frame(u, layout.main);
@@ -107,7 +107,7 @@ export function paintIntervals(u, { rows, layout, faded, range, scale }) {
   return every;
 }
 
-/** Every so manieth arm of each verdict. @param {Row[]} rows @param {Frame} at @param {number} every */
+/** One in every few arms of each verdict. @param {Row[]} rows @param {Frame} at @param {number} every */
 function everyOf(rows, { first, last }, every) {
   const found = [];
   let [before, seen] = ["", 0];
@@ -177,6 +177,12 @@ function paintStrip({ ctx, bbox }, { x, y, step }, rows, layout, pale) {
   ctx.fillStyle = colour("band");
   ctx.globalAlpha = 0.5;
   ctx.fillRect(left, bbox.top, right - left, bbox.height);
+  ctx.globalAlpha = 1;
+  ctx.fillStyle = colour("quiet");
+  ctx.font = font().replace(/^[\d.]+px/, `${11 * unit()}px`);
+  ctx.textAlign = "center";
+  ctx.textBaseline = "top";
+  ctx.fillText("means only", (left + right) / 2, bbox.top + 6 * unit(), right - left);
   ctx.fillStyle = colour("open");
   if (layout.step * step >= DOTS * unit()) {
     for (let i = layout.main; i < rows.length; i++) {
