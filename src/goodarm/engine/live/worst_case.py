@@ -80,7 +80,7 @@ HELD_BACK = 20.0
 """Divisor of the index of an arm that only pending pulls keep from a verdict.
 
 Such an arm is sampled again after the arms whose index exceeds this fraction of its own. If its pulls return, it needs no
-sample. If they are lost, more samples decide it all the same. docs/live-verdicts.md compares other divisors.
+sample. If they are lost, more samples decide it all the same. `python -m benchmarks lost` measures it.
 """
 
 
