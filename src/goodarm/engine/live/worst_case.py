@@ -79,15 +79,22 @@ def as_if_back(arm: Arm, bar: Bar) -> Arm:
 HELD_BACK = 20.0
 """Divisor of the index of an arm that only pending pulls keep from a verdict.
 
-Such an arm is sampled again after the arms whose index exceeds this fraction of its own. If its pulls return, it needs no
-sample. If they are lost, more samples decide it all the same. `python -m benchmarks lost` measures it.
+Such an arm is sampled again after the arms whose index exceeds this fraction of its own. If its pulls return, it needs
+no sample. If they are lost, more samples decide it all the same. `python -m benchmarks lost` measures it.
 """
 
 
-def at_worst(arm: Arm, bar: Bar) -> Arm:
-    """The arm as its verdict sees it: pending pulls count at their worst, and its mean is that of the told rewards."""
-    shown = as_if_back(arm, bar)
-    return Arm(shown.pulls, shown.total, shown.mean, shown.width, arm.for_good, arm.for_bad, 0.0, arm.verdict)
+def with_losses(arm: Arm, shown: Arm, bar: Bar) -> Arm:
+    """The arm as a sampling rule sees it if its pending pulls are lost: each cancels a told reward, on either side.
+
+    This approximates the evidence with pending pulls at their worst, which is only computed when a reward is told. One
+    reward at least is missing.
+    """
+    left = max(1.0 - arm.memory[PENDING] / arm.pulls, 0.0)
+    good, bad = max(arm.memory[TOLD_GOOD], 0.0), max(arm.memory[TOLD_BAD], 0.0)
+    for_good = min(good * left + arm.memory[OFFSET], bar.budget - good / arm.pulls)
+    for_bad = min(bad * left + arm.memory[OFFSET], bar.budget - bad / arm.pulls)
+    return Arm(shown.pulls, shown.total, shown.mean, shown.width, for_good, for_bad, 0.0, arm.verdict)
 
 
 @cache
@@ -106,8 +113,8 @@ def _live_index(index: Formula) -> Formula:
     def live_index(arm: Arm, pool: Pool, bar: Bar, *parameters: float) -> float:
         shown = as_if_back(arm, bar)
         cost = arm.memory[COST]
-        if arm.memory[PENDING] > 0.0 and max(shown.for_good, shown.for_bad) >= bar.budget:
-            shown, cost = at_worst(arm, bar), cost * HELD_BACK
+        if arm.memory[PENDING] > 0.0 and arm.pulls > 0.0 and max(shown.for_good, shown.for_bad) >= bar.budget:
+            shown, cost = with_losses(arm, shown, bar), cost * HELD_BACK
         value = index(shown, pool, bar, *parameters)
         return value / cost if value > 0.0 else value * cost  # type: ignore[no-any-return]  # a rule's function
 
