@@ -17,6 +17,16 @@ def test_a_line_per_minute(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "goodarm: at 61\ngoodarm: at 122\n"
 
 
+def test_a_job_that_wrote_a_line_writes_its_last_one(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = 0.0
+    long, short = every_minute(lambda: seconds), every_minute(lambda: seconds)
+    for seconds, last in ((61.0, False), (70.0, True)):
+        long(f"at {seconds:.0f}", last=last)
+    seconds = 1.0
+    short("done", last=True)
+    assert capsys.readouterr().err == "goodarm: at 61\ngoodarm: at 70\n"
+
+
 def test_a_campaign_without_a_terminal_says_how_far_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from goodarm.environments import bernoulli, several_metrics
+from goodarm.environments.names import environment
 from goodarm.errors import InvalidValue, UnknownName, UnreadableTable, UnsoundPairing
 from goodarm.numerics import bernoulli_kl
 from goodarm.planning import campaign_lower_bound, decidable, plan, pulls_lower_bound, remaining
@@ -158,6 +159,39 @@ def test_prior_leaves_arms_open_and_says_so() -> None:
     assert guess_means(0.02, 5, prior="uniform:1%, 3%").words == "means drawn evenly from [0.01, 0.03]"
     with pytest.raises(InvalidValue, match="can't read the prior"):
         guess_means(0.02, 5, prior="beta:1%,3%")
+
+
+def test_a_prior_that_stays_off_the_bar_has_no_arms_near_it() -> None:
+    notes = " ".join(plan(arms=5, threshold=0.5, prior="uniform:0.1,0.3", runs=2, budget=2000).notes)
+    assert "arbitrarily close" not in notes
+    assert "Lower bounds are medians over draws of the means." in notes
+    across = " ".join(plan(arms=5, threshold=0.2, prior="uniform:0.1,0.3", runs=2, budget=2000).notes)
+    assert "Means from a prior can lie arbitrarily close to the threshold, and such arms stay undecided." in across
+
+
+def test_percentages_are_accepted_for_every_mean_and_distance() -> None:
+    assert plan(arms=3, threshold="80%", gap="5%", runs=1) == plan(arms=3, threshold=0.8, gap=0.05, runs=1)
+    by_text = plan(arms=3, control="20%", margin="2%", gap="10%", runs=1, budget=200)
+    assert by_text == plan(arms=3, control=0.2, margin=0.02, gap=0.1, runs=1, budget=200)
+    assert quick_plan(arms=3, control="20%", gap="10%") == quick_plan(arms=3, control=0.2, gap=0.1)
+    assert remaining([4], [2], threshold="50%").median == remaining([4], [2], threshold=0.5).median
+    assert environment("kano-1", threshold="70%").threshold == bernoulli([0.1], threshold="70%").threshold == 0.7
+
+
+def test_words_of_a_plan_against_a_control() -> None:
+    made = plan(arms=4, control=0.2, margin=0.02, gap=0.1, runs=1, budget=200)
+    assert made.means == "half of the means 0.1 above the control's mean plus the margin, half below"
+
+
+def test_a_budget_without_a_single_verdict() -> None:
+    (note,) = plan(arms=4, threshold=0.02, gap=0.01, runs=1, budget=10).notes
+    assert note.endswith("It does not cover a single verdict.")
+
+
+def test_a_threshold_above_1_is_answered_by_what_a_plan_can_do() -> None:
+    with pytest.raises(InvalidValue, match="A plan simulates rewards of 0 and 1") as refused:
+        plan(arms=20, threshold=30.0, gap=5.0)
+    assert "rewards=" not in str(refused.value)
 
 
 def test_arm_on_the_threshold_is_told() -> None:

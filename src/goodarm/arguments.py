@@ -83,6 +83,13 @@ def truth_value(value: Any) -> bool:
     )
 
 
+class Percentage(float):
+    """A number that was written with a percent sign: a share, which fits only rewards in [0, 1].
+
+    Calculations with it give plain floats.
+    """
+
+
 def percentage(value: Any) -> Any:
     """Convert a number or a percentage written as text to a number. Other values are unchanged.
 
@@ -90,13 +97,36 @@ def percentage(value: Any) -> Any:
     (0.015, 0.8, 50.0, 'high', 0.5)
     """
     if not isinstance(value, str):
-        return value
+        return float(value) if isinstance(value, Percentage) else value
     text = value.strip()
     try:
         # "7e-2" is the float nearest to 0.07; 7 / 100 rounds twice for some values.
         return float(f"{text[:-1].strip()}e-2" if text.endswith("%") else text)
     except ValueError:
         return value
+
+
+def number_as_written(name: str, value: Any) -> float:
+    """A number or a percentage as a float; a percentage becomes a `Percentage`."""
+    found = float(checked_number(name, percentage(value)))
+    percent = isinstance(value, Percentage) or (isinstance(value, str) and value.strip().endswith("%"))
+    return Percentage(found) if percent else found
+
+
+def refuse_percentage(name: str, value: float, rewards: object) -> None:
+    """Refuse a percentage for rewards in another range than [0, 1].
+
+    >>> refuse_percentage("threshold", Percentage(0.8), "rewards in [0, 100]")
+    Traceback (most recent call last):
+    goodarm.errors.InvalidValue: threshold 80%: is it 80 or 0.8? A percentage is a share of rewards in [0, 1], and \
+these are rewards in [0, 100]. Write the number without %.
+    """
+    if isinstance(value, Percentage):
+        number = f"{100.0 * value:.12g}"
+        raise InvalidValue(
+            f"{name} {number}%: is it {number} or {value:.12g}? A percentage is a share of rewards in [0, 1], and "
+            f"these are {rewards}. Write the number without %."
+        )
 
 
 def meant_percent(threshold: float) -> str:
@@ -263,18 +293,23 @@ def warn_of_delta(delta: Any) -> None:
         )
 
 
-DURATIONS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+DURATIONS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 """Seconds of each unit of time."""
+BARE_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.IGNORECASE)
+"""A number as text, without a unit."""
 
 
 def read_duration(given: float | str | timedelta | None, what: str = "after") -> float | None:
-    """Seconds from a number, a timedelta, or text like 30min.
+    """Seconds from a number of seconds, a timedelta, or text like 30min. Text needs a unit.
 
     >>> read_duration("30min"), read_duration("2h"), read_duration(90)
     (1800.0, 7200.0, 90.0)
     """
     if given is None:
         return None
+    if isinstance(given, str) and BARE_NUMBER.fullmatch(given) and 0.0 < float(given) < math.inf:
+        bare = given.strip()
+        raise InvalidValue(f"{what}: {bare} what? Write {bare}d, {bare}h, {bare}min or {bare}s.")
     found = _seconds(given) if isinstance(given, str) else number(given)
     if isinstance(given, timedelta):
         found = given.total_seconds()
@@ -287,7 +322,7 @@ def read_duration(given: float | str | timedelta | None, what: str = "after") ->
 
 def _seconds(text: str) -> float | None:
     match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", text.lower())
-    unit = DURATIONS.get(match[2] or "s") if match else None
+    unit = DURATIONS.get(match[2]) if match else None
     try:
         return float(match[1]) * unit if match and unit else None
     except ValueError:

@@ -478,6 +478,7 @@ rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no ceiling.
         if isinstance(self.rewards, str):
             object.__setattr__(self, "rewards", read_rewards(self.rewards))
         object.__setattr__(self, "delta", percentage(self.delta))
+        object.__setattr__(self, "threshold", percentage(self.threshold))
         check_real(threshold=self.threshold, delta=self.delta)
         check_whole("arms", self.arms)
         if 0.0 < self.delta < LEAST_DELTA:

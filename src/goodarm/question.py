@@ -16,7 +16,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
-from goodarm.arguments import checked_number, meant_percent, number, percentage, shown, truth_value
+from goodarm.arguments import (
+    checked_number,
+    meant_percent,
+    number,
+    number_as_written,
+    percentage,
+    refuse_percentage,
+    shown,
+    truth_value,
+)
 from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.problem import Bounded, GradedCases, Problem, Rewards
 
@@ -218,6 +227,12 @@ class Question(ABC):
     def check_range(self) -> None:  # noqa: B027  a kind may have nothing to check
         """Refuse numbers that don't fit rewards in [0, 1]."""
 
+    def check_percentages(self, rewards: object) -> None:  # noqa: B027  a kind may have none
+        """Refuse percentages, which don't fit rewards in another range than [0, 1].
+
+        rewards : these rewards, in words
+        """
+
     def rescaled(self, start: float, length: float) -> Question:
         """The same question about the rewards (x - start)/length."""
         if (start, length) != (0.0, 1.0):
@@ -382,13 +397,18 @@ class Threshold(Question):
     format: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", float(checked_number("threshold", percentage(self.value))))
+        object.__setattr__(self, "value", number_as_written("threshold", self.value))
 
     @property
     def bar(self) -> float:
         return self.value
 
+    def check_percentages(self, rewards: object) -> None:
+        refuse_percentage("threshold", self.value, rewards)
+
     def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
+        if amounts(rewards) is not SHARES:
+            self.check_percentages(rewards)
         return Problem(self.value, arms, delta, rewards)
 
     def rescaled(self, start: float, length: float) -> Threshold:
@@ -450,7 +470,7 @@ class Control(Question):
     assumes: ClassVar[tuple[str, ...]] = ("arms do not compete with the control for the same reward",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "margin", float(checked_number("margin", percentage(self.margin))))
+        object.__setattr__(self, "margin", number_as_written("margin", self.margin))
 
     def check_range(self) -> None:
         if not -1.0 < self.margin < 1.0:
@@ -477,6 +497,9 @@ class Control(Question):
     @property
     def references(self) -> tuple[str, ...]:
         return (self.arm,)
+
+    def check_percentages(self, rewards: object) -> None:
+        refuse_percentage("margin", self.margin, rewards)
 
     def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
         """The problem of the differences, mapped from [-1, 1] to [0, 1].

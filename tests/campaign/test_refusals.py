@@ -204,3 +204,12 @@ def test_the_bar_below_all_cases_finds_arms_that_pass_all() -> None:
         missed = missed or failed
         campaign.tell(ticket, float(not failed))
     assert {row.arm: row.verdict for row in campaign.arms()} == {"all": "good", "but one": "bad"}
+
+
+@pytest.mark.parametrize("arguments", [{"after": "30"}, {"after": "30.5", "unanswered": "zero"}])
+def test_a_time_without_a_unit_is_refused(arguments: dict[str, Any]) -> None:
+    bare = arguments["after"]
+    with pytest.raises(InvalidValue, match=f"after: {bare} what[?] Write {bare}d, {bare}h, {bare}min or {bare}s[.]"):
+        Campaign.create("memory:", "c", ["a"], 0.5, **arguments)
+    with pytest.raises(InvalidValue, match=r"window: 7 what[?] Write 7d"):
+        Campaign.create("memory:", "c", ["a"], 0.5, per_unit="mean", window="7")

@@ -70,6 +70,7 @@ def test_means_from_a_file_and_a_picture(tmp_path) -> None:
         (["plan", "--threshold", "0.5"], "arms must be the number of arms"),
         (["plan", "--threshold", "0.5", "--arms", "3", "--prior", "normal:0,1"], "can't read the prior"),
         (["plan", "--threshold", "5", "--arms", "3"], "threshold must lie strictly between 0 and 1"),
+        (["plan", "--threshold", "30", "--arms", "20", "--gap", "5"], "divide the threshold and the gap by HIGH"),
         (["plan", "--threshold", "0.5", "--arms", "1e9"], "Plan for a sample, --arms 100000:"),
         (
             ["plan", "--threshold", "0.5", "--arms", "3", "--gap", "0.1", "--prior", "beta:1,1"],
@@ -95,6 +96,18 @@ def test_a_folder_with_another_plan_is_not_overwritten(tmp_path: Path) -> None:
     assert "holds other results" in refused.output
     assert (tmp_path / "kept" / "plan.json").read_bytes() == kept
     assert run(app, [*wish, "--gap", "0.25"]).exit_code == 0
+
+
+def test_percentages_for_means_and_distances() -> None:
+    arguments = ["plan", "--arms", "3", "--versus", "20%", "--margin", "2%", "--gap", "10%", "--runs", "1"]
+    shown = runner.invoke(app, [*arguments, "--budget", "200", "--json"])
+    assert shown.exit_code == 0, shown.stderr
+    assert json.loads(shown.stdout)["margin"] == 0.02
+
+
+def test_the_default_guess_names_options() -> None:
+    shown = runner.invoke(app, ["plan", "--arms", "3", "--threshold", "0.5", "--runs", "1", "--budget", "100"])
+    assert "give --gap, --means or --prior" in " ".join(shown.stdout.split())
 
 
 def test_several_bars_and_costs_by_arm() -> None:

@@ -167,7 +167,9 @@ def test_every_source_sums_up_units_alike(tmp_path: Path, way: str, window: floa
         assert found.conditions[1].startswith("each user_id is new information")
         if window is not None:
             told = sum(each[2] for each in expected.values())
-            assert any(f"{told:,} users whose window of 900 is not over are left out" in note for note in found.notes)
+            assert any(
+                f"{told:,} users whose window of 900 seconds is not over are left out" in note for note in found.notes
+            )
 
 
 def test_open_windows_are_left_out_and_count_at_their_worst_under_fdr() -> None:
@@ -228,7 +230,7 @@ def test_rows_without_a_unit(tmp_path: Path, kind: str) -> None:
         ({"unit": "u", "per_unit": "ratio"}, "needs `unit_limit=D`"),
         ({"unit": "u", "unit_limit": 5}, "needs `unit_limit=D`"),
         ({"unit": "u", "order": "at"}, "Leave `order` out"),
-        ({"unit": "u", "window": "soon"}, "can't read window 'soon'"),
+        ({"unit": "u", "window": "soon"}, "window must be a positive time.*got 'soon'"),
         ({"unit": "u", "per_unit": "any", "rewards": "bounded:1,5", "threshold": 3.0}, "needs rewards in"),
         ({"unit": "u", "window": "7d", "rewards": "gaussian:1", "criterion": "fdr"}, "requires bounded rewards"),
     ],
@@ -325,7 +327,7 @@ def test_an_arm_whose_units_are_all_open_stays_undecided() -> None:
         found = goodarm.judge(log, **options)
         rows = {row["arm"]: row for row in found.as_dict()["arms"]}
         assert rows.get("c", {"pulls": 0, "verdict": "open"}).items() >= {"pulls": 0, "verdict": "open"}.items()
-        assert "1 user whose window of 100 is not over is left out" in found.notes
+        assert "1 user whose window of 100 seconds is not over is left out" in found.notes
         assert found._repr_html_()
 
 

@@ -28,5 +28,5 @@ def test_the_compiler_is_announced_on_stderr_until_its_code_is_on_the_disk(tmp_p
 
     (line,) = said()
     assert line.startswith("Compiling uniform+kt, about ")
-    assert line.endswith(" s, once per kind of problem ...")
+    assert line.endswith(" s, once for each policy and kind of rewards ...")
     assert said() == []

@@ -34,7 +34,7 @@ from goodarm.campaign.words import details
 from goodarm.errors import InvalidValue, Refused
 from goodarm.planning import Remaining
 from goodarm.problem import read_rewards, rewards_text
-from goodarm.question import RewardGiven, as_sent, read_reward
+from goodarm.question import SHARES, RewardGiven, amounts, as_sent, read_reward
 from goodarm.whole_files import refuse_replacing, write_whole
 
 PIECE = 10_000
@@ -70,6 +70,8 @@ class ServedCampaign(Campaign):
         given = {key: value for key, value in terms.items() if value is not None}
         if exist_ok:
             given["exist_ok"] = True
+        if "rewards" in given and amounts(read_rewards(given["rewards"])) is not SHARES:
+            given["question"].check_percentages(rewards_text(read_rewards(given["rewards"])))
         given["question"] = given["question"].as_json()
         given["delta"] = checked_number("delta", percentage(given["delta"]))
         if "policy" in given and not isinstance(given["policy"], str):

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from goodarm.arguments import percentage
+from goodarm.arguments import number_as_written
+from goodarm.errors import InvalidValue
 
 
 def whole(text: str | int) -> int:
@@ -32,8 +33,8 @@ def number(text: str | float) -> float:
     (0.05, 0.015)
     """
     try:
-        return float(percentage(text))
-    except ValueError:
+        return number_as_written("number", text)
+    except InvalidValue:
         raise typer.BadParameter(f"{text!r} is not a number. Write it like 0.05 or 5%.") from None
 
 

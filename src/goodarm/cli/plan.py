@@ -39,7 +39,7 @@ Versus = Annotated[
         parser=number,
     ),
 ]
-Margin = Annotated[float, option("Amount by which an arm must exceed the control.", "M")]
+Margin = Annotated[float, option("Amount by which an arm must exceed the control.", "M", parser=number)]
 Arms = Annotated[int | None, option("Number of arms; not needed with --means.", "K", parser=whole)]
 Gap = Annotated[
     str | None, option("Assumed distance of every mean from the threshold, half above; or a=G,b=G by bar.", "G")
@@ -82,7 +82,7 @@ def plan(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Estimate how many samples an arm and a campaign need, and how many a looser goal saves."""
+    """Estimate how many samples a campaign needs, in all and per arm, and how many fewer a looser goal needs."""
     from goodarm.planning import plan as make_plan
     from goodarm.report.files import plan_about, refuse_other_results, results_folder, write_plan
 
@@ -91,7 +91,7 @@ def plan(
             threshold=threshold,
             arms=arms,
             delta=delta,
-            gap=None if gap is None else percentage(gap),
+            gap=gap,
             means=means,
             prior=prior,
             policy=policy,
@@ -143,7 +143,7 @@ def _progress() -> Iterator[Progress]:
 
         def update(ended: int, in_all: int) -> None:
             bars.update(task, completed=ended, total=in_all)
-            say(f"simulated {ended:,} of {in_all:,} runs")
+            say(f"simulated {ended:,} of {in_all:,} runs", last=ended == in_all)
 
         yield update
 
@@ -153,7 +153,7 @@ def _print(made: CampaignPlan) -> None:
 
     screen = console()
     for line in headline(made):
-        screen.print(line, style="dim")
+        screen.print(in_options(line), style="dim")
     for line in answer(made):
         screen.print(line, style="bold")
     if made.asked is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goodarm.arguments import check_real, shown
+from goodarm.arguments import check_real, percentage, shown
 from goodarm.environments._base import Environment, Floats, fixed
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.problem import Cases, GradedCases
@@ -36,6 +36,7 @@ def matrix(
     >>> environment.draw(np.random.default_rng(0)).tolist(), environment.rewards
     ([0.75, 0.25], Cases(count=4))
     """
+    threshold = percentage(threshold)
     check_real(threshold=threshold)
     if isinstance(results, str | Path):
         name, (labels, results) = f"matrix:{Path(results).name}", read_matrix(Path(results))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from goodarm.arguments import check_real, shown
+from goodarm.arguments import checked_number, percentage, shown
 from goodarm.environments import literature, with_features
 from goodarm.environments._base import Environment
 from goodarm.environments.datasets import caption_contest, movielens, open_bandit
@@ -55,7 +55,7 @@ def environment_names() -> list[str]:
 
 
 def environment(
-    name: str | Environment, *, threshold: float | None = None, bars: BarsGiven | None = None
+    name: str | Environment, *, threshold: float | str | None = None, bars: BarsGiven | None = None
 ) -> Environment:
     """The environment of that name; `table:PATH`, `replay:PATH` and `matrix:PATH` read a file and need a threshold.
 
@@ -72,7 +72,7 @@ def environment(
             f"environment must be a name or an environment such as bernoulli(means, threshold); got {shown(name)}."
         )
     if threshold is not None:
-        check_real(threshold=threshold)
+        threshold = checked_number("threshold", percentage(threshold))
     if isinstance(name, Environment):
         found = name
     elif name.partition(":")[0] in READERS and ":" in name:

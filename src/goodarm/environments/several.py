@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from goodarm.arguments import percentage
 from goodarm.environments._base import Environment, Floats, MeansOrDraw
 from goodarm.environments.laws import bernoulli
 from goodarm.errors import InvalidValue, UnknownName
@@ -138,7 +139,7 @@ def one_bar(what: str, threshold: float | None, bars: BarsGiven | None) -> float
             f"{what} needs a threshold, or several bars like 'correct >= 90%, slow <= 5%'; got "
             f"{'neither' if bars is None else 'both'}."
         )
-    return float("nan") if threshold is None else threshold
+    return float("nan") if threshold is None else percentage(threshold)
 
 
 def _named(given: Mapping[str, Any], bars: Bars) -> dict[str, Any]:

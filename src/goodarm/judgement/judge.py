@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def judge(
     per_unit: str = "mean",
     denominator: str | None = None,
     unit_limit: float | None = None,
-    window: str | float | None = None,
+    window: str | float | timedelta | None = None,
     case: str | None = None,
     cases: int | None = None,
     repeats: int | None = None,
@@ -91,8 +92,9 @@ def judge(
     unit, per_unit : a column of persons, sessions or machines, and how to combine all rows of one into a reward:
                      "mean", "any" (1 if one is above 0), "sum" (`rewards` is then its range), or "ratio" (all rewards
                      over all rows, or over `denominator`; `unit_limit` is the most that a unit can have)
-    window    : "7d": only a unit's rows within that time after its first one count. Units whose window is still open
-                are left out; with the criterion "fdr" they count at their worst
+    window    : "7d", a timedelta, or a number of seconds: only a unit's rows within that time after its first one
+                count. Units whose window is still open are left out; with the criterion "fdr" they count at their
+                worst. Numbers in the column `time` are Unix seconds
     case, cases : a column of test cases (each arm has each case at most once), and the size of the test set, which is
                 not needed if every arm has all cases. The bar then applies to the share of this set that an arm passes,
                 or its mean result; with `versus`, results are compared case by case. `order` is then the column with

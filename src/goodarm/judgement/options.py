@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goodarm.arguments import check_whole, plural_of
+from goodarm.arguments import check_whole, plural_of, read_duration
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
 from goodarm.judgement.kinds import LOGS, LogKind
 from goodarm.policies.names import identification_names, identification_rule
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from goodarm.judgement.log_columns import LogColumns
 
 NULLS = ("error", "drop", "zero")
-SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 SLACK = 1e-9
 """Share of the range by which a sum of rounded numbers may exceed it."""
 LARGEST_AMOUNT = 1e300
@@ -128,23 +128,6 @@ def read_scale(text: str | Rewards) -> RewardScale:
     )
 
 
-def read_window(text: str | float) -> float:
-    """A duration in seconds, or a number in the unit of the time column.
-
-    >>> read_window("7d"), read_window("90m"), read_window(12)
-    (604800.0, 5400.0, 12.0)
-    """
-    written = str(text).strip()
-    factor = SECONDS.get(written[-1:], 1.0)
-    try:
-        found = float(written.rstrip("smhdw") if factor != 1.0 or written.endswith("s") else written) * factor
-    except ValueError:
-        found = math.nan
-    if not (found > 0.0 and math.isfinite(found)):
-        raise InvalidValue(f"can't read window {text!r}. Write a duration such as 7d, 12h, 30m or 45s, or a number.")
-    return found
-
-
 @dataclass(frozen=True)
 class LogOptions:
     """All options of `judge`. The constructor refuses invalid combinations.
@@ -175,7 +158,7 @@ class LogOptions:
     per_unit: str = "mean"
     denominator: str | None = None
     unit_limit: float | None = None
-    window: str | float | None = None
+    window: str | float | timedelta | None = None
     case: str | None = None
     cases: int | None = None
     repeats: int | None = None
@@ -186,6 +169,8 @@ class LogOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", self.kind.scale())
+        if not self.scale.bounded or self.scale.moved:
+            self.question.check_percentages(self.scale.words)
         self.kind.check()
         self.problem(1)
         if self.nulls not in NULLS:
@@ -250,8 +235,8 @@ class LogOptions:
 
     @property
     def seconds(self) -> float | None:
-        """The window of a unit, in seconds or in the unit of the time column."""
-        return None if self.window is None else read_window(self.window)
+        """The window of a unit in seconds."""
+        return read_duration(self.window, "window")
 
     @property
     def weighted(self) -> bool:

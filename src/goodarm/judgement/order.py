@@ -132,7 +132,9 @@ def _decided(options: LogOptions, problem: Problem, log: OrderedLog, sums: Sums,
     if not isinstance(problem.rewards, NonNegative):
         needs[waiting] = more_pulls_needed(by_totals, sums.pulls[waiting], totals[waiting], bar, needed[waiting])
     needs = np.where(waiting, np.maximum(needs, 1.0), 0.0)
-    return Decided(totals / sums.pulls, low, high, verdict, evidence, needs), int(contradicted.sum())
+    with np.errstate(invalid="ignore"):  # arms without a reward have no mean
+        means = totals / sums.pulls
+    return Decided(means, low, high, verdict, evidence, needs), int(contradicted.sum())
 
 
 def _notes(

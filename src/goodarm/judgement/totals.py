@@ -184,8 +184,8 @@ def _without_nulls(
     if sums.weight is not None:
         sums = replace(sums, weight=np.where(np.isnan(sums.weight), 0.0, sums.weight))
     waiting = False if sums.pending is None else sums.pending > 0
-    kept = ~nameless & ((sums.pulls > 0) | waiting | (columns.pulls is not None))
-    if not kept.any():
+    kept = ~nameless  # arms without a reward keep their share of delta: whether rewards are missing is not known before
+    if not (kept & ((sums.pulls > 0) | waiting | (columns.pulls is not None))).any():
         raise UnreadableTable(f"{source.title}: no row has both an arm and a reward.")
     # sorted by segments and names, so that every engine gives the same table
     order = np.lexsort(tuple(np.array(key[kept], dtype=str) for key in (sums.arm, *reversed(sums.segment))))
@@ -229,7 +229,12 @@ def _check_units(source: LogSource, columns: LogColumns, options: LogOptions, su
 
 def _on_open(options: LogOptions, unit: str, pending: int) -> str:
     """The treatment of units whose window is still open, in words."""
-    who = f"{pending:,} {options.counted if pending != 1 else unit} whose window of {options.window} is not over"
+    window = (
+        options.window
+        if isinstance(options.window, str)
+        else f"{options.seconds:,.12g} second{'' if options.seconds == 1.0 else 's'}"
+    )
+    who = f"{pending:,} {options.counted if pending != 1 else unit} whose window of {window} is not over"
     if options.open_at_worst:
         return f"{who} count at their worst, as 0 for good and as 1 for bad"
     return f"{who} {'is' if pending == 1 else 'are'} left out"

@@ -23,7 +23,7 @@ from goodarm.planning.kinds import PlannedQuestion, planned_question
 from goodarm.planning.outlook import Outlook
 from goodarm.planning.players import Campaigns, Limit, Progress
 from goodarm.policies import LIVE_POLICY, Policy
-from goodarm.problem import Bounded, Cases, Problem
+from goodarm.problem import OTHER_RANGE, Bounded, Cases, Problem
 from goodarm.question import BarsGiven, Question, QuestionGiven
 from goodarm.simulation.runs import Estimate
 from goodarm.simulation.specification import CostsGiven
@@ -33,6 +33,10 @@ Floats = NDArray[np.float64]
 DRAWS, FEWEST_DRAWS, MEANS_TO_DRAW = 200, 3, 100_000
 """Number of draws of the means for the median of a lower bound: fewer for many arms, one for known means."""
 
+TO_RESCALE = (
+    "A plan simulates rewards of 0 and 1. For rewards from 0 to HIGH, divide the threshold and the gap by HIGH. For "
+    "revenue, see docs/revenue.md: its spread decides how many samples are needed."
+)
 LARGEST = 2**53
 """Maximum number of rounds: floats count exactly up to this number."""
 
@@ -151,7 +155,7 @@ def plan(
     seed: int = 0,
     workers: int = 1,
     progress: Progress | None = None,
-    control: float | None = None,
+    control: float | str | None = None,
     margin: float | str = 0.0,
     cases: int | None = None,
     cost: CostsGiven | None = None,
@@ -161,7 +165,8 @@ def plan(
     """Estimate how many samples an arm and a campaign will need.
 
     control, margin : in place of a threshold: the expected mean of the control, and the amount by which an arm must
-                      exceed it; verdicts then use the totals of both
+                      exceed it; verdicts then use the totals of both. Like threshold and gap, numbers or percentages
+                      such as "2%"
     bars     : in place of a threshold: several metrics, each with its bar, such as "correct >= 90%, slow <= 5%"; the
                simulated metrics are independent of each other
     question : in place of all of these: the question as an object of `goodarm.question`, or its JSON fields
@@ -197,7 +202,7 @@ def plan(
     """
     planned = planned_question(question, cases, threshold=threshold, control=control, margin=margin, bars=bars)
     rewards = Bounded() if cases is None else Cases(cases)
-    planned.problem(1, delta, rewards)  # report an invalid threshold or delta first
+    _check_problem(planned, delta, rewards)  # report an invalid threshold or delta first
     guess = planned.guess(arms, gap, means, prior)
     planned.check_arms(guess.arms)
     prices = prices_of(cost, guess, planned.question)
@@ -244,6 +249,21 @@ def plan(
         money=money,
         lower_cost=lower_cost,
     )
+
+
+def _check_problem(planned: PlannedQuestion, delta: float, rewards: Bounded) -> None:
+    """Refuse an invalid threshold or delta. A plan has no reward family to declare, so it advises to rescale.
+
+    >>> _check_problem(planned_question(threshold=1.5), 0.05, Bounded())
+    Traceback (most recent call last):
+        ...
+    goodarm.errors.InvalidValue: threshold must lie strictly between 0 and 1 for rewards in [0, 1]; got 1.5. \
+Did you mean 1.5%? Write '1.5%' or 0.015. A plan simulates rewards of 0 and 1. ...
+    """
+    try:
+        planned.problem(1, delta, rewards)
+    except InvalidValue as error:
+        raise InvalidValue(str(error).replace(OTHER_RANGE, TO_RESCALE)) from None
 
 
 def check_numbers(budget: int | None, runs: int | None) -> None:
@@ -294,14 +314,22 @@ def notes_on(
     elif any((planned.information(means, problem) == 0.0).any() for means in draws):
         notes.append(f"An arm whose mean equals {planned.bar_words} can't be decided with any number of pulls.")
     elif len(draws) > 1:
-        notes.append(
-            "Means from a prior can lie arbitrarily close to the threshold, and such arms stay undecided. Plan for a "
-            "share of the good arms, not for a verdict on every arm. Lower bounds are medians over draws of the means."
-        )
+        notes.append((_near(planned, draws, problem) + " Lower bounds are medians over draws of the means.").strip())
     notes += purse.notes(planned, draws, problem)
     if purse.samples is None and purse.money is None and asked and asked[0].rounds is None:
         notes.append(f"Simulated for {last_round:,} rounds, not to the end. Give a larger `budget` to simulate more.")
     return notes
+
+
+def _near(planned: PlannedQuestion, draws: list[Floats], problem: Problem) -> str:
+    """A warning of arms near the bar, if the prior has arms on both sides of it; otherwise empty."""
+    drawn, bar = np.concatenate([planned.estimates(means) for means in draws]), planned.level(problem)
+    if drawn.min() >= bar or drawn.max() < bar:
+        return ""
+    return (
+        f"Means from a prior can lie arbitrarily close to {'a bar' if planned.bars else planned.bar_words}, and such "
+        f"arms stay undecided. Plan for a share of the {planned.question.good} arms, not for a verdict on every arm."
+    )
 
 
 class Purse(NamedTuple):
@@ -331,8 +359,8 @@ class Purse(NamedTuple):
         within = f"for {budget:,.10g} of money" if in_money else f"in {budget:,} rounds"
         return [
             f"A verdict on every arm is impossible: no policy with delta = {problem.delta:g} decides all "
-            f"{arms:,} arms {within} on average; this needs at least {_number(bound)}. At best, the budget covers the "
-            f"{best:,} easiest."
+            f"{arms:,} arms {within} on average; this needs at least {_number(bound)}. "
+            + (f"At best, the budget covers the {best:,} easiest." if best else "It does not cover a single verdict.")
         ]
 
 

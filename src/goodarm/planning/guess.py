@@ -94,9 +94,10 @@ def guess_means(
     threshold: float,
     arms: int | None = None,
     *,
-    gap: float | None = None,
+    gap: float | str | None = None,
     means: Source | None = None,
     prior: str | None = None,
+    bar_words: str = "the threshold",
 ) -> MeansGuess:
     """The given guess; by default half of the arms lie above and half below, a quarter of the way to 0 or 1.
 
@@ -111,7 +112,7 @@ def guess_means(
     many = _checked_arms(arms)
     if prior is not None:
         return _from_prior(many, prior)
-    return _from_gap(threshold, many, gap)
+    return _from_gap(threshold, many, gap, bar_words)
 
 
 def _check_one(*given: object) -> None:
@@ -215,19 +216,18 @@ def _from_gaps(bars: Bars, arms: int, gap: PerMetric | None) -> MeansGuess:
     return MeansGuess(arms, fixed(values), words)
 
 
-def _from_gap(threshold: float, arms: int, gap: float | None) -> MeansGuess:
+def _from_gap(threshold: float, arms: int, gap: float | str | None, bar_words: str) -> MeansGuess:
     room = min(threshold, 1.0 - threshold)
-    if gap is not None:
-        check_real(gap=gap)
-    size = room / 4.0 if gap is None else gap
+    size = room / 4.0 if gap is None else checked_number("gap", percentage(gap))
     if not 0.0 < size <= room:
+        bar = bar_words.removeprefix("the ")
         raise InvalidValue(
-            f"gap must be positive and keep threshold ± gap within [0, 1], so at most {room:g} here; got {size:g}."
+            f"gap must be positive and keep {bar} ± gap within [0, 1], so at most {room:g} here; got {size:g}."
         )
     above = (arms + 1) // 2
     values = np.repeat([threshold + size, threshold - size], [above, arms - above])
     chosen = " (the default assumption: give `gap`, `means` or `prior`)" if gap is None else ""
-    return MeansGuess(arms, fixed(values), f"half of the means {size:g} above the threshold, half below{chosen}", size)
+    return MeansGuess(arms, fixed(values), f"half of the means {size:g} above {bar_words}, half below{chosen}", size)
 
 
 def _from_table(found: Environment, arms: int | None) -> MeansGuess:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_real
+from goodarm.arguments import check_real, percentage
 from goodarm.engine.evidence import evidence_for
 from goodarm.engine.live.checks import check_costs
 from goodarm.environments._base import Environment
@@ -150,7 +150,7 @@ class PlannedQuestion(ABC):
         for name, value in (("gap", gap), ("prior", prior)):
             if isinstance(value, Mapping):
                 raise InvalidValue(f"a {name} per metric requires several bars; got {value!r}. Give a single {name}.")
-        return guess_means(self.bar, arms, gap=gap, means=means, prior=prior)  # type: ignore[arg-type]  # one value
+        return guess_means(self.bar, arms, gap=gap, means=means, prior=prior, bar_words=self.bar_words)  # type: ignore[arg-type]  # one value
 
     def around(self) -> PerMetric:
         """A prior around the bar, for plans without a guess."""
@@ -258,6 +258,8 @@ class PlannedThreshold(PlannedQuestion):
         return self.question.setting + on
 
     def check_rewards(self, rewards: Rewards) -> None:
+        if not isinstance(rewards, Bounded):
+            self.question.check_percentages(rewards)
         rewards.check_threshold(self.bar)
 
     def asked(self, problem: Problem) -> Question:
@@ -327,6 +329,7 @@ class PlannedControl(PlannedQuestion):
 
     question: Control
 
+    bar_words: ClassVar[str] = "the control's mean plus the margin"
     about: ClassVar[tuple[str, ...]] = ("control", "margin")
     knowing: ClassVar[str] = ", even if it knows the mean of the control"
     most_arms: ClassVar[int | None] = 1000
@@ -353,7 +356,7 @@ class PlannedControl(PlannedQuestion):
     def of(cls, kind: type[Question], given: Mapping[str, Any], cases: int | None) -> Self:
         question = Control.of({**given, "control": "control"})
         question.check_range()
-        return cls(question, cases, given["control"])
+        return cls(question, cases, percentage(given["control"]))
 
     @property
     def mean(self) -> float:

@@ -58,7 +58,7 @@ class QuickPlan(Spent):
 def quick_plan(
     *,
     threshold: float | str | None = None,
-    control: float | None = None,
+    control: float | str | None = None,
     margin: float | str = 0.0,
     arms: int,
     delta: float = 0.05,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 from numpy.typing import ArrayLike, NDArray
 
-from goodarm.arguments import check_real, shown
+from goodarm.arguments import check_real, checked_number, percentage, shown
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import InvalidValue
 from goodarm.forecast import HIGH, LOW, Boundary, Forecast, by_evidence, by_formula, in_range, likely_means, waits
@@ -66,7 +66,7 @@ def remaining(
     pulls: ArrayLike,
     totals: ArrayLike,
     *,
-    threshold: float,
+    threshold: float | str,
     delta: float = 0.05,
     prior: tuple[float, float] | None = None,
     limit: float = 1e6,
@@ -101,7 +101,8 @@ def remaining(
     """
     n, s = _checked(pulls, totals, limit, draws, scale is None)
     rewards = _rewards(scale, cases, n)
-    problem = Problem(threshold=threshold, arms=n.size, delta=delta, rewards=rewards)
+    bar = checked_number("threshold", percentage(threshold))
+    problem = Problem(threshold=bar, arms=n.size, delta=delta, rewards=rewards)
     levels = np.full(n.size, problem.bar.budget)
     chance = default_rng(seed)
     if prior is None:
@@ -119,7 +120,7 @@ def remaining(
             stop.check()
     low, median, high = np.quantile(left, [LOW, 0.5, HIGH], axis=0)
     return Remaining(
-        median, low, high, left.mean(axis=0), (left >= limit).mean(axis=0), (mu >= threshold).mean(axis=0), limit
+        median, low, high, left.mean(axis=0), (left >= limit).mean(axis=0), (mu >= bar).mean(axis=0), limit
     )
 
 

@@ -54,8 +54,8 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
         low, high = percent(asked.found_once.low), percent(asked.found_once.high)
         once = f"{_once(plan.runs)} between {low} and {high}" if low != high else "the same in every campaign"
         yield f"The budget finds {percent(asked.found.mean)} of the {kind} arms on average; {once}."
-    if plan.money is not None and not math.isfinite(asked.end.median):
-        yield "A verdict on every arm takes more than the budget in the median campaign."
+    if not math.isfinite(asked.end.median):
+        yield f"A verdict on every arm takes {_beyond(plan, ' samples')} in the median campaign."
     else:
         yield f"Every arm has its verdict after {_range(asked.end, plan)}."
     if asked.money is not None:
@@ -125,7 +125,7 @@ def table(plan: CampaignPlan) -> Table:
 
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     made.add_column("setting", style="bold", no_wrap=True)
-    for heading in ("half found", "80%", "90%", "found at the end", "decided", "wrong"):
+    for heading in ("half found", "80%", "90%", "found by the end", "decided", "wrong"):
         made.add_column(heading, justify="right")
     for outlook in (plan.asked, *plan.alternatives):
         if outlook is not None:
@@ -207,8 +207,6 @@ def _samples(value: float, plan: CampaignPlan) -> str:
 
 
 def _range(value: Forecast, plan: CampaignPlan) -> str:
-    if not math.isfinite(value.median):
-        return _beyond(plan, " samples")
     last = (
         f"nine campaigns in ten end by {_samples(value.high, plan)}"
         if plan.runs >= ENOUGH

@@ -74,7 +74,7 @@ class ComparisonRequest:
     runs: int = 100
     seed: int = 0
     delta: float = 0.05
-    threshold: float | None = None
+    threshold: float | str | None = None
     criterion: str | Criterion | None = None
     goal: str = GOOD_ARMS
     workers: int = 1
@@ -313,7 +313,7 @@ def compare(
     runs: int = 100,
     seed: int = 0,
     delta: float = 0.05,
-    threshold: float | None = None,
+    threshold: float | str | None = None,
     criterion: str | Criterion | None = None,
     goal: str = GOOD_ARMS,
     workers: int = 1,

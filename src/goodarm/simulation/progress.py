@@ -45,7 +45,7 @@ def say_if_compiling(name: str, loop: Any) -> None:
     seconds = seconds_to_compile(loop)
     if seconds > 0.0:
         print(
-            f"Compiling {name}, about {seconds:.0f} s, once per kind of problem ...",
+            f"Compiling {name}, about {seconds:.0f} s, once for each policy and kind of rewards ...",
             file=sys.stderr,
             flush=True,
         )

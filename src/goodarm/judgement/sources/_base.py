@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.errors import UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.options import LogOptions
 
@@ -23,8 +24,48 @@ WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
 
 LATEST = 1e300
 """Largest absolute value of a time. Anything beyond is NaN or infinite."""
+LATEST_SECONDS = 1e11
+"""Largest Unix time in seconds that is plausible, in the year 5138. In milliseconds it lies in March 1973."""
+FINER = ((1e14, "milliseconds", 1_000), (1e17, "microseconds", 1_000_000), (LATEST, "nanoseconds", 1_000_000_000))
+"""Largest plausible Unix time in finer units, their names, and their number per second."""
+YEAR = 31_556_952.0
+"""Seconds of a mean year."""
 FITS = 1.0 - 1e-9
 """Minimum of a propensity times the cap, with a tolerance for rounding."""
+
+
+def check_seconds(column: str, low: float | None, high: float | None) -> None:
+    """Refuse numbers that can't be Unix times in seconds: those in finer units, and dates like 20261031.
+
+    low, high : the smallest and the largest number of the column, None if it has none
+    """
+    if low is None or high is None:
+        return
+    if _like_date(low) and _like_date(high):
+        raise UnreadableTable(
+            f"the column {column!r} holds numbers such as {int(low)}, which look like dates. Numbers are read as "
+            "Unix seconds. Write the dates as 2026-10-31."
+        )
+    far = high if abs(high) >= abs(low) else low
+    if abs(far) <= LATEST_SECONDS:
+        return
+    unit, many = next((name, many) for largest, name, many in FINER if abs(far) < largest)
+    raise UnreadableTable(
+        f"the column {column!r} holds the number {far:.0f}. Numbers are read as Unix seconds, and this one would be in "
+        f"the year {1970.0 + far / YEAR:.0f}. If these are {unit}, divide them by {many:,}, or write them as times "
+        "such as 2026-10-31 14:00."
+    )
+
+
+def _like_date(number: float) -> bool:
+    """Whether a number looks like a date.
+
+    >>> _like_date(20261031.0), _like_date(20261099.0), _like_date(1772323200.0)
+    (True, False, False)
+    """
+    year, rest = divmod(number, 10_000.0)
+    month, day = divmod(rest, 100.0)
+    return 1900.0 <= year <= 2100.0 and 1.0 <= month <= 12.0 and 1.0 <= day <= 31.0 and day.is_integer()
 
 
 def silent(share: float) -> None:

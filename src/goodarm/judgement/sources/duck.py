@@ -19,7 +19,7 @@ from goodarm.errors import InvalidValue, MissingExtra, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns, header_missing, like_data
 from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources import sql
-from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums
+from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums, check_seconds
 from goodarm.judgement.sources.paths import Dialect, Files, find_files, read_dialect
 
 FLOATS = ("FLOAT", "DOUBLE")
@@ -116,7 +116,7 @@ class DuckSource:
             return table
         order = self.order_of(columns.time, table)
         if table.kinds[columns.time] == "time" or order.endswith("AS TIMESTAMP)"):
-            return replace(table, time=f"epoch({order})")
+            return replace(table, time=f"epoch({order})", stamped=True)
         return replace(
             table,
             time=f"CAST({order} AS DOUBLE)"
@@ -128,6 +128,8 @@ class DuckSource:
         table = self.table(columns, options)
         if options.where is not None:
             self._check_where(table, options.where)
+        if options.seconds is not None and table.time is not None and not table.stamped:
+            check_seconds(columns.time or "", *self.run(sql.span_query(table, options)).fetchall()[0])
         # a NaN makes the sum NaN, except where rewards are cut: NaN counts as larger than any number
         found = None if options.scale.cut else self._sums(table, columns, options, progress, False)
         if found is None or np.isnan(found.total[found.pulls > 0]).any():

@@ -13,7 +13,7 @@ from goodarm.errors import UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.options import LARGEST_AMOUNT, LogOptions
 from goodarm.judgement.sources import sql
-from goodarm.judgement.sources._base import FITS, LATEST, Batch, Cell, Progress, Stray, Sums
+from goodarm.judgement.sources._base import FITS, LATEST, Batch, Cell, Progress, Stray, Sums, check_seconds
 from goodarm.judgement.sources.duck import DuckSource, connect, first_line
 from goodarm.judgement.sources.streamed import STREAMED, streamed
 from goodarm.problem import SubGaussian
@@ -34,12 +34,16 @@ class FrameSource:
         if isinstance(data, Mapping):
             data = _from_mapping(data)
         try:
+            data = _typed(data) if nw.dependencies.is_pandas_dataframe(data) and data.columns.is_unique else data
             self.frame = nw.from_native(data).lazy() if hasattr(data, "collect") else nw.from_native(data)
         except TypeError:
             raise UnreadableTable(
                 f"can't read {shown(data)} as a table. Give a path, a dataframe (pandas, polars, Arrow, "
                 "DuckDB relation, Ibis, PySpark) or a dict of columns."
             ) from None
+        except nw.exceptions.DuplicateError as error:
+            twice = str(error).partition("- ")[2].partition(" 2 times")[0] or "a name"
+            raise UnreadableTable(f"the table: several columns are called {twice}. Rename all but one.") from None
         self.native = data
         self.kind = str(self.frame.implementation).removeprefix("Implementation.").lower()
         self.title = "the table"
@@ -53,7 +57,7 @@ class FrameSource:
         if options.where is not None:
             return self._filtered(options).sums(columns, _without_where(options), progress)
         if columns.unit is not None:
-            found = self._collected(self._of_units(columns, options))
+            found = self._collected(self._units(columns, options))
             progress(1.0)
             return _units_as_sums(columns, {name: found[name].to_list() for name in found.columns})
         named = self._named(columns, options)
@@ -80,6 +84,14 @@ class FrameSource:
         found = list(zip(*(first[name].to_list() for name in first.columns), strict=True)) or [(None, None)]
         return Stray(int(rows["rows"].to_list()[0]), *found[0])
 
+    def _units(self, columns: LogColumns, options: LogOptions) -> Any:
+        try:
+            return self._of_units(columns, options)
+        except UnreadableTable:
+            raise
+        except Exception as error:
+            raise _explained(self.title, error) from None
+
     def _of_units(self, columns: LogColumns, options: LogOptions) -> Any:
         """Rows, units and their sums per segment and arm: one group per unit, then one per arm."""
         import narwhals as nw
@@ -103,7 +115,10 @@ class FrameSource:
         rows, within = frame.select(*made), [*keys, "unit"]
         now = None
         if options.seconds is not None:
-            latest = self._collected(rows.select(nw.col("t").max()))["t"].to_list()[0]
+            ends = self._collected(rows.select(nw.col("t").min().alias("low"), nw.col("t").max().alias("high")))
+            earliest, latest = (ends[name].to_list()[0] for name in ("low", "high"))
+            if not self.frame.collect_schema()[columns.time or ""].is_temporal():
+                check_seconds(columns.time or "", earliest, latest)
             now = -math.inf if latest is None else float(latest)
             rows = rows.with_columns(nw.col("t").min().over(*within).alias("start"))
             rows = rows.with_columns(nw.when(nw.col("t").is_null()).then(1).otherwise(0).alias("timeless"))
@@ -336,7 +351,7 @@ def _number(schema: Any, name: str, less: float = 0.0) -> Any:
 
 
 def _as_sums(columns: LogColumns, options: LogOptions, found: dict[str, list[Any]]) -> Sums:
-    keys = [np.array(found[f"key{j}"], dtype=object) for j in range(len(columns.by) + 1)]
+    keys = [_names(found[f"key{j}"]) for j in range(len(columns.by) + 1)]
     rows = np.array(found["rows"], dtype=np.float64)
     counted = np.array(found["pulls"], dtype=np.float64)
     numbers = {
@@ -367,6 +382,22 @@ def _as_sums(columns: LogColumns, options: LogOptions, found: dict[str, list[Any
     )
 
 
+def _names(values: list[Any]) -> np.ndarray[Any, np.dtype[np.object_]]:
+    """The names of segments or arms; None where pandas has NaN or NA."""
+    return np.array([value if isinstance(value, str) else None for value in values], dtype=object)
+
+
+def _typed(data: Any) -> Any:
+    """A pandas frame whose columns of Python numbers or truth values have their own type instead of object."""
+    from pandas.api.types import infer_dtype
+
+    values = ("boolean", "integer", "floating", "mixed-integer-float")
+    wrong = [
+        name for name, dtype in data.dtypes.items() if str(dtype) == "object" and infer_dtype(data[name]) in values
+    ]
+    return data.assign(**{name: data[name].convert_dtypes() for name in wrong}) if wrong else data
+
+
 def _cut(options: LogOptions, x: Any) -> Any:
     """A reward on the rule's scale, at most 1 if rewards are cut."""
     import narwhals as nw
@@ -386,7 +417,7 @@ def _logs(options: LogOptions, x: Any) -> list[Any]:
 
 
 def _units_as_sums(columns: LogColumns, found: dict[str, list[Any]]) -> Sums:
-    keys = [np.array(found.pop(f"key{j}"), dtype=object) for j in range(len(columns.by) + 1)]
+    keys = [_names(found.pop(f"key{j}")) for j in range(len(columns.by) + 1)]
     logs = sql.logs_of(found)
     numbers: dict[str, Any] = {
         name: np.array([np.nan if value is None else value for value in values], dtype=np.float64)

@@ -14,7 +14,7 @@ from goodarm.errors import InvalidValue, MissingExtra, UnavailableData, Unreadab
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources import sql
-from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums
+from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums, check_seconds
 from goodarm.judgement.sources.duck import first_line
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -95,11 +95,14 @@ class PostgresSource:
         if columns.time is None or self._described[columns.time] == "other":
             return table
         time = sql.quoted(columns.time)
-        seconds = f"extract(epoch FROM {time})" if self._described[columns.time] == "time" else time
-        return replace(table, time=f"CAST({seconds} AS double precision)")
+        stamped = self._described[columns.time] == "time"
+        seconds = f"extract(epoch FROM {time})" if stamped else time
+        return replace(table, time=f"CAST({seconds} AS double precision)", stamped=stamped)
 
     def sums(self, columns: LogColumns, options: LogOptions, progress: Progress) -> Sums:
         table = self._table(columns)
+        if options.seconds is not None and table.time is not None and not table.stamped:
+            check_seconds(columns.time or "", *self._run(sql.span_query(table, options)).fetchone())
         found = self._sums(table, columns, options, options.scale.cut)  # a cut NaN would count as the cap
         if np.isnan(found.total[found.pulls > 0]).any():  # a NaN makes the sum NaN
             found = self._sums(table, columns, options, True)

@@ -58,6 +58,7 @@ class Table:
     try_cast : whether it can convert text to numbers without failing
     proven   : columns without NULL whose values all lie in the question's range, according to the file's statistics
     time     : the time of a row as a number, if known
+    stamped  : whether these are times of the database; if not, they are numbers in the log
     many     : an aggregate that counts distinct values of {}
     """
 
@@ -67,6 +68,7 @@ class Table:
     try_cast: bool
     proven: frozenset[str] = frozenset()
     time: str | None = None
+    stamped: bool = False
     many: str = "count(DISTINCT {})"
 
     def number(self, column: str, no_nan: bool) -> str:
@@ -334,6 +336,12 @@ def before_query(table: Table, options: LogOptions, moment: float) -> str:
         f"SELECT count(*) FROM {table.relation}{_where(options)}{' AND' if options.where else ' WHERE'} "
         f"{table.time} < {moment!r}"
     )
+
+
+def span_query(table: Table, options: LogOptions) -> str:
+    """Query for the first and the last time."""
+    at = f"CASE WHEN {table.time} > {-LATEST!r} AND {table.time} < {LATEST!r} THEN {table.time} END"
+    return f"SELECT min({at}), max({at}) FROM {table.relation}{_where(options)}"
 
 
 def _outside(options: LogOptions, x: str) -> str:
