@@ -426,8 +426,8 @@ at most 5%
         """The undecided arms closest to a verdict, closest first."""
         return views.nearest(self._look(), many, self._now())
 
-    def waiting(self, limit: int = 1000) -> list[PendingTicket]:
-        """Pending tickets and blocks, oldest first."""
+    def waiting(self, limit: int | None = None) -> list[PendingTicket]:
+        """Pending tickets and blocks, oldest first: all of them, or at most `limit`."""
         return views.pending_of(self._look(), float(self._session.clock()), limit)
 
     def audit(self, arm: str) -> dict[str, Any] | None:

@@ -71,7 +71,7 @@ class ArmRow(NamedTuple):
     missing: Annotated[int, "expired tickets that counted as 0"]
     void: Annotated[int, "withdrawn tickets"]
     metadata: Mapping[str, Any]
-    overdue: Annotated[int, "tickets without a reward for longer than `after`"] = 0
+    overdue: Annotated[int, "tickets without a reward for longer than `after`, or for 1,000 later tickets"] = 0
     held_back: Annotated[str, "the verdict that overdue tickets hold back; empty: none"] = ""
     sign: Annotated[int, "1 for good, -1 for bad, 0 while undecided, independent of the question's words"] = 0
     cost: Annotated[float, "of a sample"] = 1.0
@@ -232,7 +232,7 @@ class Tally(NamedTuple):
     suspended: Annotated[int, "undecided arms that are suspended"]
     retired: int
     pending: Annotated[int, "tickets that await their reward"]
-    overdue: Annotated[int, "pending tickets without a reward for longer than `after`"]
+    overdue: Annotated[int, "pending tickets without a reward for longer than `after`, or for 1,000 later tickets"]
     told: Annotated[int, "rewards"]
     missing: Annotated[int, "expired tickets that counted as 0"]
     void: Annotated[int, "withdrawn tickets"]
@@ -356,6 +356,6 @@ class PendingTicket(NamedTuple):
     pulls: Annotated[int, "number of missing rewards; 1 for a ticket"]
     asked_at: Annotated[str, "as ISO 8601 in UTC"]
     seconds: Annotated[float, "seconds since it was handed out"]
-    overdue: Annotated[bool, "whether the reward has been missing for longer than `after`"]
+    overdue: Annotated[bool, "whether the reward is missing for longer than `after`, or for 1,000 later tickets"]
     case: Annotated[str | None, "null without a fixed test set"] = None
     unit: Annotated[str | None, "the ticket's unit, in a campaign of units"] = None

@@ -39,6 +39,8 @@ from goodarm.whole_files import refuse_replacing, write_whole
 
 PIECE = 10_000
 """Entries of the journal fetched at a time."""
+MOST_PENDING = 100_000
+"""Pending tickets that a server lists in one answer."""
 
 
 class ServedCampaign(Campaign):
@@ -194,8 +196,8 @@ class ServedCampaign(Campaign):
         still = [row for row in self.arms() if row.verdict == "open" and row.status == "open"]
         return sorted(still, key=lambda row: row.needed - row.evidence)[:many]
 
-    def waiting(self, limit: int = 1000) -> list[PendingTicket]:
-        return [PendingTicket(**row) for row in self._get(f"/waiting?limit={limit}")["tickets"]]
+    def waiting(self, limit: int | None = None) -> list[PendingTicket]:
+        return [PendingTicket(**row) for row in self._get(f"/waiting?limit={limit or MOST_PENDING}")["tickets"]]
 
     def audit(self, arm: str) -> dict[str, Any] | None:
         found: dict[str, Any] | None = self._get(f"/arms/{quote(arm, safe='')}")["audit"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -17,6 +17,7 @@ from goodarm.campaign.rows import TermsRow
 from goodarm.campaign.units import UnitTerms, agreed_units
 from goodarm.engine.evidence import Evidence, evidence_for
 from goodarm.engine.live.checks import by_totals, check_costs
+from goodarm.engine.live.worst_case import live_sampling
 from goodarm.errors import UPGRADE, InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
 from goodarm.policies import LIVE_POLICY, Policy
@@ -272,9 +273,10 @@ def quoted(label: str) -> str:
 
 def rules_fingerprint(policy: Policy) -> str:
     """Hash of the normalised source of the rules. It does not depend on the Python version."""
-    functions: list[Callable[..., Any]] = [policy.sampling.formula, policy.identification.formula]
-    if isinstance(policy.identification, EvidenceRule):
-        functions.append(policy.identification.observe)
+    sampling, identification = policy.sampling, policy.identification
+    functions: list[Any] = [sampling.formula, live_sampling(sampling).formula, identification.formula]
+    if isinstance(identification, EvidenceRule):
+        functions.append(identification.observe)
     if policy.learner is not None:
         functions += [policy.learner.start, policy.learner.fit, policy.learner.next_round]
     plain = [function for formula in functions for function in functions_in(formula)]

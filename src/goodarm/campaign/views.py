@@ -340,17 +340,26 @@ class Overdue(NamedTuple):
 NOTHING = Overdue(0)
 
 
-def overdue_tickets(fold: Fold, now: float) -> Counter[int]:
-    """Number of tickets of each arm whose reward has been missing for longer than `after`."""
-    counts: Counter[int] = Counter()
+MANY_TICKETS = 1_000
+"""Number of later tickets from which a ticket counts as overdue, if the terms have no `after`."""
+
+
+def is_overdue(fold: Fold, ticket: int, at: float, now: float) -> bool:
+    """Whether a reward has been missing for longer than `after`; without `after`, for more than 1,000 later tickets."""
     after = fold.terms.after
-    if after is None:
-        return counts
-    for arm, at in fold.pending.values():
-        if now - at > after:
+    if after is not None:
+        return now - at > after
+    return fold.units is None and fold.tickets - ticket > MANY_TICKETS
+
+
+def overdue_tickets(fold: Fold, now: float) -> Counter[int]:
+    """Number of overdue tickets of each arm."""
+    counts: Counter[int] = Counter()
+    for ticket, (arm, at) in fold.pending.items():
+        if is_overdue(fold, ticket, at, now):
             counts[arm] += 1
-    for block in fold.blocks.values():
-        if now - block.at > after:
+    for ticket, block in fold.blocks.items():
+        if is_overdue(fold, ticket, block.at, now):
             counts.update(block.out)
     return counts
 
@@ -370,9 +379,9 @@ def _overdue(fold: Fold, arm: int, tickets: int) -> Overdue:
     return Overdue(tickets, fold.terms.question.word(held) if held else "")
 
 
-def pending_of(fold: Fold, now: float, limit: int) -> list[PendingTicket]:
-    """The oldest tickets. Tickets are numbered in the order of asking, so these have the smallest numbers."""
-    most = check_whole("limit", limit, 1)
+def pending_of(fold: Fold, now: float, limit: int | None) -> list[PendingTicket]:
+    """The oldest tickets, or all. Tickets are numbered in the order of asking, so these have the smallest numbers."""
+    most = None if limit is None else check_whole("limit", limit, 1)
     out = [*islice(fold.pending, most), *islice(fold.blocks, most)]
     return [_pending(fold, ticket, now) for ticket in sorted(out)[:most]]
 
@@ -406,7 +415,7 @@ def _pending(fold: Fold, ticket: int, now: float) -> PendingTicket:
         number, at = fold.pending[ticket]
         arm, pulls = fold.books[number].entry.id, 1
     age = max(now - at, 0.0)
-    overdue = fold.terms.after is not None and age > fold.terms.after
+    overdue = is_overdue(fold, ticket, at, now)
     case = fold.case_name(fold.cases.get(ticket))
     unit = None if fold.units is None else fold.units.open[ticket].unit
     return PendingTicket(spell(fold.terms.key, ticket), arm, pulls, iso(at), age, overdue, case, unit)

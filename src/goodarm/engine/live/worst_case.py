@@ -76,8 +76,25 @@ def as_if_back(arm: Arm, bar: Bar) -> Arm:
     return Arm(pulls, arm.total + pending * mean, mean, width, for_good, for_bad, 0.0, arm.verdict)
 
 
-DECIDED_BY_PENDING = 1e12
-"""Subtracted from the index of an arm that would be decided if its pending pulls returned its mean."""
+HELD_BACK = 20.0
+"""Divisor of the index of an arm that only pending pulls keep from a verdict.
+
+Such an arm is sampled again after the arms whose index exceeds this fraction of its own. If its pulls return, it needs
+no sample. If they are lost, more samples decide it all the same. `python -m benchmarks lost` measures it.
+"""
+
+
+def with_losses(arm: Arm, shown: Arm, bar: Bar) -> Arm:
+    """The arm as a sampling rule sees it if its pending pulls are lost: each cancels a told reward, on either side.
+
+    This approximates the evidence with pending pulls at their worst, which is only computed when a reward is told. One
+    reward at least is missing.
+    """
+    left = max(1.0 - arm.memory[PENDING] / arm.pulls, 0.0)
+    good, bad = max(arm.memory[TOLD_GOOD], 0.0), max(arm.memory[TOLD_BAD], 0.0)
+    for_good = min(good * left + arm.memory[OFFSET], bar.budget - good / arm.pulls)
+    for_bad = min(bad * left + arm.memory[OFFSET], bar.budget - bad / arm.pulls)
+    return Arm(shown.pulls, shown.total, shown.mean, shown.width, for_good, for_bad, 0.0, arm.verdict)
 
 
 @cache
@@ -95,10 +112,11 @@ def live_sampling(rule: SamplingRule) -> SamplingRule:
 def _live_index(index: Formula) -> Formula:
     def live_index(arm: Arm, pool: Pool, bar: Bar, *parameters: float) -> float:
         shown = as_if_back(arm, bar)
+        cost = arm.memory[COST]
+        if arm.memory[PENDING] > 0.0 and arm.pulls > 0.0 and max(shown.for_good, shown.for_bad) >= bar.budget:
+            shown, cost = with_losses(arm, shown, bar), cost * HELD_BACK
         value = index(shown, pool, bar, *parameters)
-        value = value / arm.memory[COST] if value > 0.0 else value * arm.memory[COST]  # a larger cost is worse
-        waiting = arm.memory[PENDING] > 0.0 and max(shown.for_good, shown.for_bad) >= bar.budget
-        return value - DECIDED_BY_PENDING if waiting else value  # type: ignore[no-any-return]  # a rule's function
+        return value / cost if value > 0.0 else value * cost  # type: ignore[no-any-return]  # a rule's function
 
     return live_index
 

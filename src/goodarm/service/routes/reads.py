@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from goodarm.campaign.journal import HEXADECIMAL, Head
+from goodarm.campaign.served import MOST_PENDING
 from goodarm.service.campaigns import campaigns_of
 from goodarm.service.compressed import may_be_compressed
 from goodarm.service.guard import caller_now, route_of
@@ -41,7 +42,6 @@ from goodarm.service.views import (
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["reads"], responses=documented((401, 403, 404, 422, 429)))
 MOST_EVENTS = 10_000
-MOST_WAITING = 100_000
 After = Annotated[int, Query(ge=0, lt=2**53, description="entries after this number")]
 Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS)]
 Kind = Annotated[str | None, Query(max_length=20, examples=["verdict"])]
@@ -113,7 +113,7 @@ async def score(request: Request, name: CampaignName) -> Response:
 
 @router.get("/waiting", response_model=WaitingShown, **route_of(Role.reader))
 async def waiting(
-    request: Request, name: CampaignName, limit: Annotated[int, Query(ge=1, le=MOST_WAITING)] = 1000
+    request: Request, name: CampaignName, limit: Annotated[int, Query(ge=1, le=MOST_PENDING)] = 1000
 ) -> Response:
     """Pending tickets, oldest first. There is no ETag, since their age changes without an entry."""
     return Reply(await campaigns_of(request).with_rows(name, lambda campaign: pending_tickets(campaign, limit)))
