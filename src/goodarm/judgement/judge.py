@@ -354,7 +354,7 @@ def _doubts(
     ):
         if pairs := look_alikes(dict.fromkeys(names)):
             (first, second), more = pairs[0], len(pairs) - 1
-            others = "" if not more else f" ({more:,} more {'pair does' if more == 1 else 'pairs do'}, too)"
+            others = "" if not more else f", and {more:,} more {'pair does' if more == 1 else 'pairs do'}, too"
             yield Doubt(
                 f"the {what} {first!a} and {second!a} differ only in blanks, case or invisible characters{others}. "
                 f"They {outcome}",

@@ -189,8 +189,8 @@ class Ledger:
             wrong = "it is not a complete ledger"
         if wrong:
             raise UnusableStore(
-                f"the ledger {self.path} is damaged: {wrong}. Restore it from a backup. Without it the shares of "
-                "earlier looks are lost: a new ledger needs a new delta, or rewards that nobody has looked at."
+                f"the ledger {self.path} is damaged: {wrong}. Restore it from a backup. It has the shares of delta "
+                "of earlier looks. Without them, start a new ledger with a new delta, or with rewards from now on."
             )
         return dict(kept)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from goodarm.arguments import plural
 from goodarm.errors import InvalidValue, MissingExtra, UnreadableTable
-from goodarm.judgement.log_columns import LogColumns, header_missing, like_data
+from goodarm.judgement.log_columns import LogColumns, find, header_missing, like_data
 from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources import sql
 from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums, check_seconds, unreadable_time
@@ -149,6 +149,12 @@ class DuckSource:
         try:
             self.con.execute(f"EXPLAIN SELECT 1 FROM {table.relation} WHERE ({where}\n)")
         except (duckdb.ParserException, duckdb.CatalogException, duckdb.BinderException) as error:
+            missing = re.search(r'Referenced column "(.+?)" not found', str(error))
+            if missing is not None:
+                try:
+                    find(missing[1], self.names(), self.title)
+                except UnreadableTable as unknown:
+                    raise InvalidValue(f"`where={where!r}`: {unknown}") from None
             raise InvalidValue(
                 f"`where={where!r}` is not a condition in SQL ({first_line(error)}). Write it like "
                 "`where=\"country = 'FR' AND age >= 18\"`, with the names of columns."
