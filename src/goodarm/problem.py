@@ -499,7 +499,7 @@ rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no ceiling.
             )
         if not 0.0 < self.delta < 1.0:
             raise InvalidValue(
-                f"delta must lie strictly between 0 and 1; got {self.delta}. "
+                f"delta must lie strictly between 0 and 1; got {self.delta}. {meant_percent(self.delta)}"
                 "It is the probability of a wrong verdict that you accept, for example 0.05."
             )
         if self.arms < 1:
