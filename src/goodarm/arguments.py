@@ -231,13 +231,15 @@ def arguments_as_json(message: str) -> str:
 def arguments_as_options(message: str) -> str:
     """Rewrite Python arguments in a message as command-line options.
 
+    >>> arguments_as_options("Declare it: rewards=Bounded(0, HIGH), or rewards='nonnegative'.")
+    'Declare it: --rewards bounded:0,HIGH, or --rewards nonnegative.'
     >>> arguments_as_options("It needs a time, for example after='30min', or unit_limit=5.")
     'It needs a time, for example --after 30min, or --unit-limit 5.'
     >>> arguments_as_options("Use ask(unit=...), tell_unit(unit, reward) and, without a window, close_units(unit).")
     'Use ask --unit ID, tell-unit UNIT REWARD and, without a window, close-units UNIT.'
     """
     message = TAKEN.sub(r"Use it with goodarm campaign ask STORE \1,", message)
-    message = families_as_text(message)
+    message = re.sub(r"(?<!-)\b(rewards bounded:0,)", r"--\1", families_as_text(message))
     for call, command in COMMANDS:
         message = call.sub(command, message)
     for argument in (ARGUMENT, OPTION):

@@ -213,3 +213,8 @@ def test_a_time_without_a_unit_is_refused(arguments: dict[str, Any]) -> None:
         Campaign.create("memory:", "c", ["a"], 0.5, **arguments)
     with pytest.raises(InvalidValue, match=r"window: 7 what[?] Write 7d"):
         Campaign.create("memory:", "c", ["a"], 0.5, per_unit="mean", window="7")
+
+
+def test_void_withdraws_one_ticket(campaign: Campaign) -> None:
+    with pytest.raises(InvalidValue, match=r"void withdraws one ticket; got a list of 2\. Call void"):
+        campaign.void(campaign.ask(2), "lost")  # type: ignore[arg-type]  # the slip

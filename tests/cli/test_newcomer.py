@@ -139,7 +139,7 @@ def test_true_and_false_are_rewards(tmp_path: Path) -> None:
         (("compare", "table:x.csv"), "Give one, for example --threshold 0.05"),
         (
             ("compare", "kano-1", "--threshold", "1.5"),
-            "declare it: rewards bounded:0,HIGH, or nonnegative if they have no ceiling.",
+            "declare it: --rewards bounded:0,HIGH, or nonnegative if they have no ceiling.",
         ),
         (("compare", "kano-1", "--threshold", "80"), "Did you mean 80%? Write '80%' or 0.8."),
         (

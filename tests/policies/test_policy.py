@@ -134,7 +134,10 @@ def test_simulate_refuses_what_it_cannot_play(wrong: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("index", "message"),
     [
-        (lambda arm, pool, bar: arm.meen, "AttributeError: 'Arm' object has no attribute 'meen'"),
+        (
+            lambda arm, pool, bar: arm.meen,
+            "AttributeError: 'Arm' object has no attribute 'meen'. Its fields: pulls, total, mean, ",
+        ),
         (lambda arm, pool: arm.mean, "TypeError"),
         (lambda arm, pool, bar: "high", "must return a number; it returned 'high'"),
     ],
@@ -147,3 +150,8 @@ def test_a_slip_in_a_rule_of_ones_own_is_told_in_a_line(index: Callable[..., flo
 def test_evidence_of_ones_own_must_be_three_numbers() -> None:
     with pytest.raises(InvalidValue, match="must return 3 numbers"):
         policy("ucb", EvidenceRule(name="mine", observe=lambda arm, reward, pool, bar: 1.0))
+
+
+def test_a_rule_in_a_file_is_not_a_name() -> None:
+    with pytest.raises(InvalidValue, match=r"'rule.py:mine': a rule in a file has no name. Compare it from Python"):
+        policy("rule.py:mine")

@@ -305,6 +305,7 @@ WRONG_CAMPAIGNS: list[tuple[dict[str, Any], int, str]] = [
     ({"arms": ["a"] * 100_001}, 422, "at most 100,000 entries"),
     ({"metadata": {"x": float("inf")}}, 422, "metadata"),
     ({"name": "\n"}, 400, "printable"),
+    ({"name": " x "}, 400, "can't begin or end with blanks; got ' x '. Use 'x'."),
 ]
 
 

@@ -112,6 +112,9 @@ def test_the_same_program_sees_the_same_with_a_store_and_with_a_server(server: S
 
 REFUSED: list[tuple[type[Exception], Callable[[Campaign], Any]]] = [
     (UnknownTicket, lambda campaign: campaign.tell("1-0000", 1.0)),
+    (InvalidValue, lambda campaign: campaign.void(campaign.ask(1), "lost")),  # type: ignore[arg-type]  # the slip
+    (UnknownTicket, lambda campaign: campaign.tell(campaign.ask(1), 1.0)),  # type: ignore[arg-type]  # the slip
+    (UnknownTicket, lambda campaign: campaign.tell(5, 1.0)),  # type: ignore[arg-type]  # the slip
     (InvalidValue, lambda campaign: campaign.tell_arm("a", 2.0)),
     (InvalidValue, lambda campaign: campaign.tell_arm("a", -0.5)),
     (InvalidValue, lambda campaign: campaign.tell_arm("a", float("nan"))),

@@ -221,7 +221,13 @@ def _in_order(arm: str, given: Any, cases: CaseSet) -> list[Any]:
         ids = list(map(cases.name, range(cases.count)))
         missing = next((name for name in ids if name not in given), None)
         if missing is not None:
-            raise InvalidValue(f"arm {arm!r} has no score on case {missing!r}. Give a score for every arm and case.")
+            ids_hint = "" if cases.ids or given.keys() & set(ids) else (
+                f" cases={cases.count} names the cases 1 to {cases.count}; if yours have other ids, give those as the "
+                "cases, in a list or a file."
+            )  # fmt: skip
+            raise InvalidValue(
+                f"arm {arm!r} has no score on case {missing!r}. Give a score for every arm and case.{ids_hint}"
+            )
         extra = next((name for name in given if name not in cases.known), None)
         if extra is not None:
             raise InvalidValue(f"arm {arm!r} has a score on {extra!r}, which is not a case of this test set.")

@@ -16,7 +16,7 @@ from goodarm.campaign.requests import ASK, answered, keep
 from goodarm.campaign.rows import iso
 from goodarm.campaign.session import Session
 from goodarm.campaign.terms import check_scores
-from goodarm.campaign.tickets import Block, Ticket, check_part, read_part, read_ticket, spell
+from goodarm.campaign.tickets import Block, Ticket, check_part, read_part, read_ticket, refuse_lists, spell
 from goodarm.campaign.units import OpenUnit, UnitBook, check_unit
 from goodarm.campaign.words import duration_words
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
@@ -314,6 +314,7 @@ def too_late(fold: Fold, ticket: str) -> str:
 
 def void(session: Session, given: Any, reason: str) -> None:
     fold = session.fold
+    refuse_lists(given, void=True)
     ticket = read_ticket(fold.terms.key, given, fold.tickets)
     if not isinstance(reason, str) or not reason.strip():
         raise InvalidValue("voiding a ticket requires a reason, which the audit shows; got none. Say why it was lost.")

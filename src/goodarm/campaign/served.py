@@ -27,7 +27,7 @@ from goodarm.campaign.requests import check_key
 from goodarm.campaign.rows import ArmRow, Bounds, Finish, PendingTicket, Shown, Tally, Told, Verdicts
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms
-from goodarm.campaign.tickets import Block, Ticket, TicketGiven
+from goodarm.campaign.tickets import Block, Ticket, TicketGiven, as_text, refuse_lists
 from goodarm.campaign.units import check_unit
 from goodarm.campaign.views import announce
 from goodarm.campaign.words import details
@@ -115,10 +115,10 @@ class ServedCampaign(Campaign):
         return [Ticket(**ticket) for ticket in answer["tickets"]]
 
     def tell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
-        return Told.from_json(self._post("/tell", {"ticket": _text(ticket), "reward": as_sent(reward)}))
+        return Told.from_json(self._post("/tell", {"ticket": as_text(ticket), "reward": as_sent(reward)}))
 
     def tell_many(self, rewards: Mapping[TicketGiven, RewardGiven] | Iterable[tuple[TicketGiven, RewardGiven]]) -> Told:
-        listed = [{"ticket": _text(ticket), "reward": as_sent(reward)} for ticket, reward in pairs_of(rewards)]
+        listed = [{"ticket": as_text(ticket), "reward": as_sent(reward)} for ticket, reward in pairs_of(rewards)]
         return Told.from_json(self._post("/tell-many", {"rewards": listed})) if listed else Told([], [])
 
     def step(self, ticket: TicketGiven, reward: RewardGiven, *, key: str | None = None) -> Ticket | None:
@@ -127,13 +127,14 @@ class ServedCampaign(Campaign):
     def tell_and_ask(
         self, ticket: TicketGiven, reward: RewardGiven, *, key: str | None = None
     ) -> tuple[Told, Ticket | None]:
-        body = {"ticket": _text(ticket), "reward": as_sent(reward)}
+        body = {"ticket": as_text(ticket), "reward": as_sent(reward)}
         answer = self._post("/step", body, key=_key(key))
         following = answer["ticket"]
         return Told.from_json(answer), None if following is None else Ticket(**following)
 
     def void(self, ticket: TicketGiven | Block, reason: str) -> None:
-        self._post("/void", {"ticket": _text(ticket), "reason": reason})
+        refuse_lists(ticket, void=True)
+        self._post("/void", {"ticket": as_text(ticket), "reason": reason})
 
     def tell_arm(self, arm: str, reward: RewardGiven, *, key: str | None = None) -> Told:
         return Told.from_json(self._post("/tell-arm", {"arm": arm, "reward": as_sent(reward)}, key=_key(key)))
@@ -155,7 +156,7 @@ class ServedCampaign(Campaign):
         return Block(**self._post("/ask-block", {"n": checked_count(n)}, key=_key(key)))
 
     def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, RewardGiven]], part: str = "") -> Told:
-        body = {"ticket": _text(block), "rewards": {arm: list(told) for arm, told in rewards.items()}, "part": part}
+        body = {"ticket": as_text(block), "rewards": {arm: list(told) for arm, told in rewards.items()}, "part": part}
         return Told.from_json(self._post("/tell-block", body))
 
     # arms
@@ -345,7 +346,3 @@ def _connected(address: str, token: str | None, patience: float | str | timedelt
 def _key(given: str | None) -> str:
     """A key by which the server recognises a repeated request: the caller's key or a new one."""
     return uuid.uuid4().hex if given is None else check_key(given)
-
-
-def _text(ticket: TicketGiven | Block) -> str:
-    return ticket if isinstance(ticket, str) else ticket.ticket

@@ -287,6 +287,8 @@ def check_name(name: Any) -> None:
     """Refuse an invalid campaign name."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
         raise InvalidValue(f"a campaign's name must be a printable string of at most 200 characters; got {name!r}.")
+    if name != name.strip():
+        raise InvalidValue(f"a campaign's name can't begin or end with blanks; got {name!r}. Use {name.strip()!r}.")
     if name in (".", ".."):
         raise InvalidValue(f"a campaign can't be called {name!r}: browsers drop it from URLs. Use a name with letters.")
 

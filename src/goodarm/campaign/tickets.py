@@ -55,13 +55,31 @@ def spell(key: str, number: int) -> str:
     return f"{number}-{blake2b(f'{key}{number}'.encode(), digest_size=2).hexdigest()}"
 
 
-def read_ticket(key: str, given: Any, handed_out: int) -> int:
-    """The number of a ticket that this campaign handed out."""
+def refuse_lists(given: Any, *, void: bool = False) -> None:
+    """Refuse a list of tickets where one is expected."""
+    if void and isinstance(given, list | tuple) and not hasattr(given, "ticket"):
+        raise InvalidValue(f"void withdraws one ticket; got a list of {len(given)}. Call void for each of them.")
     if isinstance(given, list) and given and isinstance(given[0], Ticket):
         raise UnknownTicket(
             f"a reward is told for one ticket; got a list of {len(given)}, as ask returns it. Tell them one by one, or "
             "all at once: tell_many([(ticket, reward), ...])."
         )
+
+
+def as_text(given: Any) -> str:
+    """The text of a ticket, which only its campaign can check."""
+    refuse_lists(given)
+    text = getattr(given, "ticket", given)
+    if not isinstance(text, str):
+        raise UnknownTicket(
+            f"{text!r} is not a ticket. A ticket is a string such as {spell('', 17)!r}, as ask returns it."
+        )
+    return text
+
+
+def read_ticket(key: str, given: Any, handed_out: int) -> int:
+    """The number of a ticket that this campaign handed out."""
+    refuse_lists(given)
     text = getattr(given, "ticket", given)  # of `ask`, `ask_block` or `waiting`
     number, _, letters = text.partition("-") if isinstance(text, str) else ("", "", "")
     if not (number.isascii() and number.isdigit() and len(number) < 19 and letters):

@@ -83,12 +83,12 @@ Unanswered = Annotated[str, typer.Option(metavar="wait|zero|void", help="How to 
 TestSet = Annotated[
     str | None,
     typer.Option(
-        metavar="N|FILE", help="A fixed test set: the number of its cases, or a .csv or .jsonl with one per row."
+        metavar="N|FILE", help="A fixed test set: the number of its cases, or a .jsonl or CSV file with one per row."
     ),
 ]
 Scores = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="With --cases: a judge's scores, a .csv or .jsonl with arm, case and score."),
+    typer.Option(metavar="FILE", help="With --cases: a judge's scores, a .jsonl or CSV file with arm, case and score."),
 ]
 Repeats = Annotated[int, typer.Option(parser=whole, metavar="R", help="Number of evaluations of an arm on each case.")]
 PerUnit = Annotated[

@@ -151,8 +151,8 @@ class ThresholdLog(LogKind[Question]):
             hint = meant_percent(bar) if (scale.low, scale.high) == (0.0, 1.0) else ""
             raise InvalidValue(
                 f"{name} must lie strictly between {scale.low:g} and {scale.high:g} for {scale.words}; got "
-                f"{bar:g}. {hint}Give the rewards' own range as bounded:LOW,HIGH, or nonnegative for rewards of "
-                "0 or more without a ceiling."
+                f"{bar:g}. {hint}Give the rewards' own range, rewards='bounded:LOW,HIGH', or rewards='nonnegative' "
+                "for rewards of 0 or more without a ceiling."
             )
 
     def described(self) -> str:

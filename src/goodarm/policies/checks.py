@@ -124,6 +124,12 @@ def _name_functions(sampling: SamplingRule, rule: IdentificationRule) -> None:
         name_owner(learner.name, learner.start, learner.fit, learner.next_round)
 
 
+def _fields_of(error: Exception) -> str:
+    """The fields of an arm, pool or bar without the requested one; empty for other errors."""
+    fields = getattr(error.obj, "_fields", ()) if isinstance(error, AttributeError) else ()
+    return f" Its fields: {', '.join(fields)}." if fields else ""
+
+
 def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
     call = f"{formula.__name__}({', '.join(inspect.signature(formula).parameters)})"
     try:
@@ -132,7 +138,7 @@ def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
         return  # such numbers may not occur in a campaign
     except Exception as error:  # a user's function may raise anything
         raise InvalidValue(
-            f"the rule {name!r} can't be used: {call} raises {type(error).__name__}: {error}."
+            f"the rule {name!r} can't be used: {call} raises {type(error).__name__}: {error}.{_fields_of(error)}"
         ) from error
     values = got if isinstance(got, tuple) else (got,)
     if len(values) != numbers or not all(isinstance(value, int | float) and value == value for value in values):

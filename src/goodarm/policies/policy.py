@@ -346,6 +346,11 @@ def _read_term(term: str, whole: str) -> tuple[str, dict[str, float]]:
     """Name and parameters of `name(a=1, b=2)`."""
     match = _TERM.fullmatch(term)
     if match is None:
+        if ".py" in whole:
+            raise InvalidValue(
+                f"can't read the policy {whole!r}: a rule in a file has no name. Compare it from Python, "
+                "goodarm.compare(environment, [policy(rule)]), or install it with an entry point (CONTRIBUTING.md)."
+            )
         raise InvalidValue(
             f"can't read the policy {whole!r}. Write a name such as 'hdoc+kt' or 'ucb(beta=1.5)+betting'."
         )
