@@ -99,3 +99,16 @@ def test_importing_goodarm_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize("arguments", ["'--help'", "'compare', '--help'", "'policies'", "'environments'"])
 def test_help_and_lists_load_nothing_heavy(arguments: str) -> None:
     assert loaded_by(CALL.format(arguments)) == set()
+
+
+def test_an_evaluation_without_a_reward_has_a_public_exception() -> None:
+    from goodarm import errors
+
+    assert issubclass(errors.NotAReward, errors.EvaluationFailed)
+
+
+def test_only_near_names_are_suggested() -> None:
+    from goodarm.errors import UnknownName
+
+    assert "Did you mean" not in str(UnknownName("environment", "headlines", ["kano-1", "linear"]))
+    assert "Did you mean 'linear'?" in str(UnknownName("environment", "lineer", ["kano-1", "linear"]))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from goodarm.environments import bernoulli, several_metrics
+from goodarm.environments import bernoulli, gaussian, several_metrics
 from goodarm.environments.names import environment
 from goodarm.errors import InvalidValue, UnknownName, UnreadableTable, UnsoundPairing
 from goodarm.numerics import bernoulli_kl
@@ -176,6 +176,15 @@ def test_percentages_are_accepted_for_every_mean_and_distance() -> None:
     assert quick_plan(arms=3, control="20%", gap="10%") == quick_plan(arms=3, control=0.2, gap=0.1)
     assert remaining([4], [2], threshold="50%").median == remaining([4], [2], threshold=0.5).median
     assert environment("kano-1", threshold="70%").threshold == bernoulli([0.1], threshold="70%").threshold == 0.7
+
+
+def test_percentages_of_other_rewards_are_refused() -> None:
+    for make in (
+        lambda: Problem("80%", 3, rewards=Gaussian(1.0)),
+        lambda: gaussian([0.1], threshold="80%"),
+    ):
+        with pytest.raises(InvalidValue, match=r"threshold 80%: is it 80 or 0\.8"):
+            make()
 
 
 def test_words_of_a_plan_against_a_control() -> None:

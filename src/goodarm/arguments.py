@@ -195,6 +195,23 @@ ARGUMENT = re.compile(
     r"\b(after|unanswered|reserve|cases|per_unit|window|unit_limit|criterion|policy|exist_ok|stop_after)="
     r"('[^']*'|[0-9.]*[0-9]|True)"
 )
+OPTION = re.compile(
+    r"\b(unit|unit_limit|per_unit|rewards|control|margin|scores|after|unanswered|stop_after|delta)="
+    r"('[^']*'|\"[^\"]*\"|-?[0-9.]*[0-9]|D\b)"
+)
+"""Arguments that only the command line has under the same name."""
+COMMANDS = (
+    (re.compile(r"\bask without unit="), "ask without --unit"),
+    (re.compile(r"\bask\(unit=\.\.\.\)"), "ask --unit ID"),
+    (re.compile(r"\bask\(unit=('[^']*')\)"), r"ask --unit \1"),
+    (re.compile(r"\btell_unit\(unit, reward\)"), "tell-unit UNIT REWARD"),
+    (re.compile(r"\bclose_units\(unit\)"), "close-units UNIT"),
+    (re.compile(r"\bclose_units\(\)"), "close-units"),
+    (re.compile(r"evaluate what campaign\.waiting\(\) lists, or "), "tell their rewards, or "),
+    (re.compile(r"campaign\.void\(ticket, reason\)"), "goodarm campaign void STORE NAME TICKET --reason WHY"),
+    (re.compile(r"pass token='\.\.\.' or set the"), "set the"),
+)
+"""Calls in messages, and the commands that do the same."""
 TAKEN = re.compile(r"Open it with Campaign\.open\(store, (.+?)\), pass exist_ok=True to create or open it,")
 """Advice about a taken name, for Python."""
 
@@ -216,11 +233,20 @@ def arguments_as_options(message: str) -> str:
 
     >>> arguments_as_options("It needs a time, for example after='30min', or unit_limit=5.")
     'It needs a time, for example --after 30min, or --unit-limit 5.'
+    >>> arguments_as_options("Use ask(unit=...), tell_unit(unit, reward) and, without a window, close_units(unit).")
+    'Use ask --unit ID, tell-unit UNIT REWARD and, without a window, close-units UNIT.'
     """
     message = TAKEN.sub(r"Use it with goodarm campaign ask STORE \1,", message)
-    return ARGUMENT.sub(
-        lambda found: f"--{found[1].replace('_', '-')} " + found[2].replace("'", ""), families_as_text(message)
-    )
+    message = families_as_text(message)
+    for call, command in COMMANDS:
+        message = call.sub(command, message)
+    for argument in (ARGUMENT, OPTION):
+        message = argument.sub(_as_option, message)
+    return message
+
+
+def _as_option(found: re.Match[str]) -> str:
+    return f"--{found[1].replace('_', '-')} " + found[2].strip("'\"")
 
 
 def whole(value: Any) -> int | None:

@@ -13,6 +13,8 @@
     ├── UnknownTicket       a ticket that this campaign never handed out  (also a LookupError)
     ├── Refused             an operation that a campaign's state does not allow
     │   └── LateReward      a reward told after its ticket had expired
+    ├── EvaluationFailed    an evaluation for `Campaign.run` that kept raising
+    │   └── NotAReward      an evaluation that returned something other than a number
     ├── UnusableStore       a store that can't be reached, read or written
     └── DamagedJournal      a journal that was changed after it was written
 
@@ -64,12 +66,18 @@ class UnknownName(GoodarmError, LookupError):
 def _resembling(name: str, names: list[str]) -> list[str]:
     """Up to three of the sorted names that resemble this one. Those that begin with it come first.
 
+    Names are suggested only if one of them is near.
+
     >>> _resembling("arm_00", ["arm_000", "arm_001", "arm_100"])
     ['arm_000', 'arm_001', 'arm_100']
+    >>> _resembling("headlines", ["linear", "uniform"])
+    []
     """
     first = bisect_left(names, name)
     begin = [each for each in names[first : first + MOST_NEAR] if name and each.startswith(name)]
     close = get_close_matches(name, names[:MOST_COMPARED], n=MOST_NEAR, cutoff=0.5)
+    if not get_close_matches(name, close, cutoff=0.6):
+        close = []
     return list(dict.fromkeys([*begin, *close]))[:MOST_NEAR]
 
 
@@ -106,7 +114,11 @@ class LateReward(Refused):
 
 
 class EvaluationFailed(GoodarmError):
-    """An evaluation for `Campaign.run` kept raising; its ticket stays outstanding."""
+    """An evaluation for `Campaign.run` kept raising; its ticket stays pending."""
+
+
+class NotAReward(EvaluationFailed):
+    """An evaluation that returned something other than a number."""
 
 
 class UnusableStore(GoodarmError):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
-from goodarm.arguments import check_real, check_whole, meant_percent, percentage
+from goodarm.arguments import check_real, check_whole, meant_percent, number_as_written, percentage, refuse_percentage
 from goodarm.errors import InvalidValue
 from goodarm.numerics import bernoulli_kl
 
@@ -381,6 +381,17 @@ def _in_range(low: float = 0.0, high: float = 1.0) -> Bounded | UpTo:
 Rewards = Bounded | SubGaussian | NonNegative
 
 
+def threshold_of(given: Any, rewards: Rewards) -> Any:
+    """A number or a percentage as a number. A percentage is refused for rewards in another range than [0, 1].
+
+    >>> threshold_of("80%", Bounded()), threshold_of(0.8, Bounded())
+    (0.8, 0.8)
+    """
+    if isinstance(given, str) and given.strip().endswith("%") and not isinstance(rewards, Bounded):
+        refuse_percentage("threshold", number_as_written("threshold", given), rewards)
+    return percentage(given)
+
+
 FAMILIES: dict[str, type[Rewards]] = {
     "bounded": Bounded,
     "gaussian": Gaussian,
@@ -478,7 +489,7 @@ rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no ceiling.
         if isinstance(self.rewards, str):
             object.__setattr__(self, "rewards", read_rewards(self.rewards))
         object.__setattr__(self, "delta", percentage(self.delta))
-        object.__setattr__(self, "threshold", percentage(self.threshold))
+        object.__setattr__(self, "threshold", threshold_of(self.threshold, self.rewards))
         check_real(threshold=self.threshold, delta=self.delta)
         check_whole("arms", self.arms)
         if 0.0 < self.delta < LEAST_DELTA:
@@ -488,7 +499,7 @@ rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no ceiling.
             )
         if not 0.0 < self.delta < 1.0:
             raise InvalidValue(
-                f"delta must lie strictly between 0 and 1; got {self.delta}. "
+                f"delta must lie strictly between 0 and 1; got {self.delta}. {meant_percent(self.delta)}"
                 "It is the probability of a wrong verdict that you accept, for example 0.05."
             )
         if self.arms < 1:

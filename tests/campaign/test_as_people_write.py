@@ -47,6 +47,21 @@ def test_telling_the_list_that_ask_returns_says_how():
         campaign.tell(campaign.ask(), 1.0)
 
 
+def test_a_set_of_arms_is_refused_because_it_has_no_order():
+    for arms in ({"alpha", "beta"}, frozenset({"alpha"})):
+        with pytest.raises(InvalidValue, match=r"got a set, .* Pass sorted\(arms\)"):
+            Campaign.create("memory:", "x", arms, threshold=0.5)
+
+
+def test_the_same_arms_in_another_order_are_named():
+    with open_store("memory:") as store:
+        Campaign.create(store, "x", ["a", "b"], threshold=0.5)
+        with pytest.raises(Refused, match=r"in another order\. Pass them in its order, beginning with 'a'"):
+            Campaign.create(store, "x", ["b", "a"], threshold=0.5, exist_ok=True)
+        with pytest.raises(Refused, match="with other terms: arms was"):
+            Campaign.create(store, "x", ["a", "c"], threshold=0.5, exist_ok=True)
+
+
 def test_exist_ok_opens_what_exists(tmp_path):
     with open_store(f"sqlite:///{tmp_path}/c.db") as store:
         first = Campaign.create(store, "x", ["a", "b"], threshold=0.5)

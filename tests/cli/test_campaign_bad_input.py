@@ -72,6 +72,41 @@ def test_a_file_of_arms_that_is_none(text: str, reason: str, store: str, tmp_pat
     assert reason in refused("create", store, "d", "--arms", str(file), "--threshold", "0.5")
 
 
+def test_two_slashes_of_a_file() -> None:
+    assert "A file has three slashes. Write sqlite:///banners.db" in refused("ask", "sqlite://foo.db", "c")
+
+
+def test_an_empty_id_in_a_list(store: str) -> None:
+    assert "has an empty id" in refused("create", store, "d", "--arms", "a,,b", "--threshold", "0.5")
+
+
+@pytest.mark.parametrize("text", ["prompt\nbe brief\nbe kind\n", "prompt,tokens\nbe brief,3\nbe kind,3\n"])
+def test_the_first_column_has_the_ids_if_its_texts_differ(text: str, store: str, tmp_path: Path) -> None:
+    (tmp_path / "arms.csv").write_text(text, encoding="utf-8")
+    words = ["campaign", "create", store, "d", "--arms", str(tmp_path / "arms.csv"), "--threshold", "0.5"]
+    made = runner.invoke(app, words)
+    assert made.exit_code == 0, made.output
+    assert "has no column 'id': the ids are its column 'prompt', 2 arms." in made.stderr
+
+
+@pytest.mark.parametrize("text", ["prompt\na\na\n", "number,mean\n1,2\n2,2\n", "a;b\nc;d\ne;f\n"])
+def test_a_first_column_without_ids(text: str, store: str, tmp_path: Path) -> None:
+    (tmp_path / "arms.csv").write_text(text, encoding="utf-8")
+    assert "column 'id'" in refused("create", store, "d", "--arms", str(tmp_path / "arms.csv"), "--threshold", "0.5")
+
+
+def test_units_are_explained_as_commands(store: str) -> None:
+    words = ["campaign", "create", store, "u", "--arms", "a,b", "--threshold", "0.5", "--per-unit", "any"]
+    made = runner.invoke(app, words)
+    assert made.exit_code == 0, made.output
+    said = refused("ask", store, "u")
+    assert "ask without --unit is refused. Use ask --unit ID, tell-unit UNIT REWARD" in said
+    assert "close-units UNIT." in said
+    assert "Ask for it first: ask --unit 'x'." in refused("close-units", store, "u", "x")
+    said = refused("create", store, "v", "--arms", "a,b", "--threshold", "0.5", "--per-unit", "ratio")
+    assert "--per-unit ratio needs --unit-limit D" in said
+
+
 @pytest.mark.parametrize("suffix", ["csv", "txt"])
 def test_an_id_is_not_cut_at_unusual_line_ends(suffix: str, store: str, tmp_path: Path) -> None:
     names = ["a\u2028b", "c\x0cd", "e\x85f"]

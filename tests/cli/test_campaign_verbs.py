@@ -189,6 +189,16 @@ def test_an_id_can_neither_forge_a_line_nor_steer_the_terminal(store: str, tmp_p
     assert not any(sign in text for text in shown for sign in ("\x1b", "\u202e", "\n9-beef"))
 
 
+def test_verdicts_are_a_table_with_a_header(store: str) -> None:
+    run("create", store, "c", "--arms", "good,poor", "--threshold", "0.5", "--cases", "2", "--policy", "settle")
+    assert "verdict" not in run("verdicts", store, "c").partition("\n")[2]
+    while tickets := as_json("ask", store, "c")["tickets"]:
+        run("tell", store, "c", tickets[0]["ticket"], str(int(tickets[0]["arm"] == "good")))
+    header, _, *rows = run("verdicts", store, "c").splitlines()[-4:]
+    assert header.split()[:3] == ["arm", "verdict", "samples"]
+    assert [row.split()[0] for row in rows] == ["good", "poor"]
+
+
 def test_nothing_to_tell_is_fine(store: str) -> None:
     run("create", store, "c", "--arms", "a,b", "--threshold", "0.5")
     before = run("history", store, "c")

@@ -155,7 +155,7 @@ def test_a_ledger_keeps_the_order_of_the_draws(tmp_path: Path) -> None:
     columns["other"] = columns["time"][::-1]
     given = {"threshold": 0.3, "case": "case", "cases": 100, "ledger": tmp_path / "ledger.json"}
     judge(columns, order="time", **given)
-    with pytest.raises(InvalidValue, match="was begun with drawn 'time'; this look has 'other'"):
+    with pytest.raises(InvalidValue, match="had drawn='time', and this look has drawn='other'"):
         judge(columns, order="other", **given)
 
 

@@ -111,9 +111,25 @@ def test_units_without_a_window_say_nothing_about_earlier_looks():
 
 
 def test_the_table_for_people(tmp_path):
-    """Undecided arms have no guarantee, and unlimited evidence is called certain, as in Excel."""
+    """Undecided arms have no guarantee, and unlimited evidence is infinite, so the column has numbers only."""
     log = {"arm": ["a", "b", "b"], "case": ["1", "1", "2"], "passed": [1.0, 1.0, 1.0]}
     path = goodarm.judge(log, threshold=0.6, case="case", reward="passed", cases=2).to_csv(tmp_path / "arms.csv")
     rows = {row["arm"]: row for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())}
-    assert (rows["b"]["verdict"], rows["b"]["evidence"], rows["b"]["guarantee"]) == ("good", "certain", "certified")
+    assert (rows["b"]["verdict"], rows["b"]["evidence"], rows["b"]["guarantee"]) == ("good", "inf", "certified")
     assert (rows["a"]["verdict"], rows["a"]["guarantee"]) == ("undecided", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--where", "contry='DE'"], "--where \"contry='DE'\": {path} has no column 'contry'. Did you mean 'country'?"),
+        (["--rule", "hdoc"], "--rule hdoc: hdoc is a policy's rule for choosing arms."),
+        (["--delta", "5"], "got 5.0. Did you mean 5%? Write '5%' or 0.05."),
+    ],
+)
+def test_a_likely_slip_is_named(options, message, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("arm,reward,country\na,1,DE\nb,0,FR\n", encoding="utf-8")
+    ran = CliRunner().invoke(app, ["judge", str(path), "--threshold", "0.5", *options])
+    assert ran.exit_code == 2
+    assert " ".join(message.format(path=path).split()) in " ".join(ran.output.split())

@@ -142,3 +142,22 @@ def test_files_against_a_control_explain_themselves(tmp_path):
     heads = [cell.value for cell in book["arms"][1]]
     assert heads[:6] == ["arm", "pulls", "difference", "low", "high", "asked"]
     assert "assuming" in {topic for topic, _ in book["about"].values}
+
+
+def test_csv_has_numbers_only_where_numbers_belong(tmp_path):
+    log = {"arm": ["a", "a", "b", "b"], "case": [0, 1, 0, 1], "reward": [1, 1, 0, 1]}
+    found = goodarm.judge(log, threshold=0.6, case="case")
+    rows = list(csv.DictReader(found.to_csv(tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()))
+    assert {row["asked"] for row in rows} == {"at least 60%"}
+    for row in rows:
+        for name in ("mean", "low", "high", "evidence"):
+            assert row[name] == "" or float(row[name]) == float(row[name])
+    assert "inf" in {row["evidence"] for row in rows}
+    waiting = goodarm.judge({"arm": ["a", "b"], "reward": [1, None]}, threshold=0.5, nulls="drop")
+    rows = list(csv.DictReader(waiting.to_csv(tmp_path / "b.csv").read_text(encoding="utf-8").splitlines()))
+    assert next(row["mean"] for row in rows if row["arm"] == "b") == ""
+
+
+def test_a_column_of_cases_is_pointed_out():
+    log = {"arm": ["a", "a", "b", "b"], "case": [0, 1, 0, 1], "reward": [1, 1, 0, 1]}
+    assert any("give `case='case'`" in note for note in goodarm.judge(log, threshold=0.6).notes)

@@ -213,7 +213,7 @@ def test_a_ledger_refuses_another_question(tmp_path: Path, change: dict[str, Any
     ledger, options = tmp_path / "looks.json", {"threshold": 0.5, "reward": "reward"}
     goodarm.judge(log, ledger=ledger, **options)
     before = ledger.read_text()
-    with pytest.raises(InvalidValue, match=f"was begun with {next(iter(change))}"):
+    with pytest.raises(InvalidValue, match=f"had {next(iter(change))}="):
         goodarm.judge(log, ledger=ledger, **{**options, **change})
     assert ledger.read_text() == before
 
@@ -221,9 +221,9 @@ def test_a_ledger_refuses_another_question(tmp_path: Path, change: dict[str, Any
 def test_a_ledger_refuses_another_control_or_margin(tmp_path: Path) -> None:
     log = {"arm": ["a", "b", "c"], "pulls": [100] * 3, "total": [50] * 3}
     goodarm.judge(log, versus="a", ledger=tmp_path / "looks.json")
-    with pytest.raises(InvalidValue, match="was begun with control 'a'; this look has 'b'"):
+    with pytest.raises(InvalidValue, match="had control='a', and this look has control='b'"):
         goodarm.judge(log, versus="b", ledger=tmp_path / "looks.json")
-    with pytest.raises(InvalidValue, match=r"was begun with margin 0\.0; this look has 0\.1"):
+    with pytest.raises(InvalidValue, match=r"had margin=0\.0, and this look has margin=0\.1"):
         goodarm.judge(log, versus="a", margin=0.1, ledger=tmp_path / "looks.json")
 
 

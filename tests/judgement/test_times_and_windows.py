@@ -96,3 +96,12 @@ def test_a_window_without_a_unit_is_refused(window: str) -> None:
 def test_a_note_names_the_unit_of_a_window() -> None:
     notes = judge(log([*SECONDS[:36], *range(BEGIN + 9 * DAY, BEGIN + 9 * DAY + 4)]), window=100, **OPTIONS).notes
     assert any("whose window of 100 seconds is not over" in note for note in notes)
+
+
+@everywhere
+@pytest.mark.parametrize("first", ["15/10/2025 10:19", "week 0"])
+def test_times_that_cannot_be_read_are_quoted(source: Any, first: str, tmp_path: Path) -> None:
+    message = f"its first value is '{first}'. write times as 2026-10-31 14:00"
+    with pytest.raises(GoodarmError) as refused:
+        judge(source(log([first] * 40), tmp_path), window="3d", **OPTIONS)
+    assert message in str(refused.value).lower()

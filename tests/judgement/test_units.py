@@ -215,7 +215,7 @@ def test_rows_without_a_unit(tmp_path: Path, kind: str) -> None:
     log = pl.DataFrame({"arm": ["a"] * 4, "user": ["x", "x", "y", None], "reward": [1, 0, 1, 1]})
     log.write_parquet(tmp_path / "log.parquet")
     data: Any = log if kind == "frame" else tmp_path / "log.parquet"
-    with pytest.raises(GoodarmError, match="1 rows have no user"):
+    with pytest.raises(GoodarmError, match="1 row has no user"):
         goodarm.judge(data, threshold=0.5, unit="user")
     found = goodarm.judge(data, threshold=0.5, unit="user", nulls="drop")
     assert (found.arms.pulls[0], found.arms.mean[0]) == (2, 0.75)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from goodarm.arguments import percentage
 from goodarm.errors import InvalidValue, UnreadableTable
 
 ID_COLUMNS = ("id", "arm")
@@ -14,22 +16,30 @@ FEATURE = "feature"
 """Prefix of column names that hold features."""
 
 
-def arms_from_text(text: str) -> list[Any]:
+def arms_from_text(text: str, say: Callable[[str], None] = lambda message: None) -> list[Any]:
     """Parse the value of --arms: the path of a .csv or .txt file, or ids separated by commas.
+
+    say : receives a sentence if ids are read from a column of another name
 
     >>> arms_from_text("a,b, c")
     ['a', 'b', 'c']
     """
     path = Path(text)
     if path.suffix.lower() == ".csv":
-        return arms_from_csv(path)
+        return arms_from_csv(path, say)
     if path.suffix.lower() == ".txt":
         return [line for line in _read(path).split("\n") if line.strip()]
-    return [each for each in (part.strip() for part in text.split(",")) if each]
+    names = [part.strip() for part in text.split(",")]
+    if not all(names):
+        raise InvalidValue(f"the list of arms {text!r} has an empty id. Remove the superfluous comma.")
+    return names
 
 
-def arms_from_csv(path: Path) -> list[dict[str, Any]]:
-    """Columns id (or arm), label, weight, cost, feature...; all others become metadata."""
+def arms_from_csv(path: Path, say: Callable[[str], None] = lambda message: None) -> list[dict[str, Any]]:
+    """Columns id (or arm), label, weight, cost, feature...; all others become metadata.
+
+    Without a column id or arm, the ids are the first column if it has distinct texts.
+    """
     try:  # splitlines would split an id that contains one of its separators
         reader = csv.DictReader(io.StringIO(_read(path), newline=""))
         rows, names = list(reader), list(reader.fieldnames or ())
@@ -39,10 +49,28 @@ def arms_from_csv(path: Path) -> list[dict[str, Any]]:
     if twice is not None:
         raise UnreadableTable(f"{path}: two columns are named {twice!r}. Rename one of them.")
     key = next((name for name in ID_COLUMNS if name in names), None)
+    if key is None and _has_ids(names, rows):
+        key = names[0]
+        say(
+            f"{path} has no column 'id': the ids are its column {key!r}, {len(rows):,} arms. If its first line is no "
+            "header, add one."
+        )
     if key is None or not rows:
         shown = ", ".join(map(str, names)) or "none"
         raise UnreadableTable(f"{path} needs a header line with a column 'id' and at least one arm; columns: {shown}.")
     return [_entry(row, key, path, line) for line, row in enumerate(rows, start=2)]
+
+
+def _has_ids(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether the first column has a distinct text in each of several rows."""
+    if len(rows) < 2 or any(sign in names[0] for sign in ";\t|"):
+        return False
+    texts = [row[names[0]] for row in rows]
+    return len(set(texts)) == len(texts) and all(texts) and not all(map(_is_number, texts))
+
+
+def _is_number(text: str) -> bool:
+    return isinstance(percentage(text), float)
 
 
 def _entry(row: dict[str, Any], key: str, path: Path, line: int) -> dict[str, Any]:

@@ -102,6 +102,11 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
         ...
     goodarm.errors.InvalidValue: two arms have the id 'a'; ids must differ. Give one of them another id.
     """
+    if isinstance(given, set | frozenset):
+        raise InvalidValue(
+            "arms must be a list of ids; got a set, which has another order in each process, so a campaign could not "
+            "be created again after a crash. Pass sorted(arms)."
+        )
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidValue(f"arms must be a list of ids, such as ['a', 'b']; got {shown(given)}.")
     if isinstance(given, Mapping):

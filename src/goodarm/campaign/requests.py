@@ -70,10 +70,19 @@ def refuse_other_terms(store: Store, campaign: int, name: str, terms: Terms) -> 
     differs = [field for field in now | was if now.get(field) != was.get(field)]
     if differs:
         field = differs[0]
+        if differs == ["arms"] and _in_order(now["arms"]) == _in_order(was["arms"]):
+            raise Refused(
+                f"the store has a campaign {name!r} with the same arms in another order. Pass them in its order, "
+                f"beginning with {was['arms'][0]['id']!r}, or open it as it is with Campaign.open."
+            )
         raise Refused(
             f"the store has a campaign {name!r} with other terms: {field} was {shown(was.get(field))} and is "
             f"{shown(now.get(field))} now. Open it as it is with Campaign.open, or choose another name."
         )
+
+
+def _in_order(arms: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(arms, key=lambda arm: str(arm["id"]))
 
 
 def _agreed(content: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from goodarm.arguments import check_whole, checked_number, shown
 from goodarm.campaign.tickets import Ticket
-from goodarm.errors import EvaluationFailed, GoodarmError, InvalidValue, LateReward
+from goodarm.errors import EvaluationFailed, GoodarmError, InvalidValue, LateReward, NotAReward
 from goodarm.minutes import every_minute
 
 if TYPE_CHECKING:
@@ -31,10 +31,6 @@ MOST_RESUMED = 100_000
 """Maximum number of pending tickets of an earlier run to evaluate first."""
 LONGEST_PAUSE = 60.0
 """Maximum number of seconds between two attempts at one evaluation."""
-
-
-class NotAReward(EvaluationFailed):
-    """An evaluation that returned something other than a number."""
 
 
 class Pool:

@@ -57,8 +57,10 @@ def in_options(message: str) -> str:
 
     def option(match: re.Match[str]) -> str:
         name = f"--{match[1].replace('_', '-')}"
-        value = (match[2] or "").strip("'\"")
-        if re.search(r"[ <>]", value):  # the shell would split it
+        value = match[2] or ""
+        if value[:1] in ("'", '"') and value.endswith(value[:1]):
+            value = value[1:-1]
+        if re.search(r"[ <>']", value):  # the shell would split it
             value = f'"{value}"'
         return name if value in ("", "True") else f"{name} {value}"
 

@@ -58,7 +58,10 @@ StoreAddress = Annotated[
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name.")]
 Arms = Annotated[
-    str, typer.Option(metavar="FILE|a,b,c", help="Ids: a .csv with a column id, a .txt with one per line, or a list.")
+    str,
+    typer.Option(
+        metavar="FILE|a,b,c", help="Ids: a .csv (column id, or the first), a .txt with one per line, or a list."
+    ),
 ]
 Bar = Annotated[
     float | None, typer.Option(parser=number, metavar="X", help="The bar that a good arm's mean must reach.")
@@ -159,7 +162,7 @@ def create(
     with Campaign.create(
         store,
         name,
-        arms_from_text(arms),
+        arms_from_text(arms, lambda message: typer.echo(f"goodarm: {message}", err=True)),
         threshold,
         delta=delta,
         policy=policy,
@@ -366,7 +369,7 @@ def verdicts(
     json: Json = False,
 ) -> None:
     """List good, bad and undecided arms, or write them to a file."""
-    from goodarm.campaign.rows import figure
+    from goodarm.cli._campaign_table import table
 
     check_out(out)
     with _opened(store, name) as found:
@@ -375,9 +378,9 @@ def verdicts(
             print_json(result.as_json() | {"headline": found.headline()})
         else:
             console().print(str(found), soft_wrap=True)
-    for row in result.arms:
-        if row.sign and not json:
-            typer.echo("\t".join([row.verdict, on_one_line(row.arm), figure(row.mean), row.interval_words]).rstrip())
+            decided = [row for row in found.arms() if row.sign]
+            if decided:
+                console().print(table(decided, found.terms.question.labels.estimate))
     for path in [] if out is None else result.save(out):
         typer.echo(f"written: {path}", err=True)
 

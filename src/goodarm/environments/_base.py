@@ -16,10 +16,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from goodarm.arguments import check_real, check_whole, number, percentage, shown
+from goodarm.arguments import check_real, check_whole, number, shown
 from goodarm.errors import InvalidValue
 from goodarm.fingerprint import fingerprint, functions_in, package_of
-from goodarm.problem import Bounded, Problem, Rewards
+from goodarm.problem import Bounded, Problem, Rewards, threshold_of
 from goodarm.question import BarsGiven, Question, Reward, Threshold
 from goodarm.rules.parameters import Formula
 
@@ -71,7 +71,7 @@ class Environment:
     costs: tuple[float, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", percentage(self.threshold))
+        object.__setattr__(self, "threshold", threshold_of(self.threshold, self.rewards))
         check_real(threshold=self.threshold)
         check_whole("horizon", self.horizon)
         self.rewards.check_threshold(self.threshold)

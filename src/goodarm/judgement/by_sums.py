@@ -125,7 +125,8 @@ def _end(logs: Floats, bet: Floats, shares: Floats, pulls: Floats, level: Floats
 def notes_on_sums(options: LogOptions) -> tuple[str, ...]:
     """Notes for readers on verdicts from sums."""
     said = [
-        "the intervals of bet-mixture are certified, but wide far from the bar, since its sums are computed for the bar"
+        "intervals of bet-mixture are certified. They are wide for arms far from the bar, because its sums are "
+        "computed at the bar"
     ]
     if isinstance(options.scale.family, NonNegative) and options.scale.family.cap is None:
         said.append(

@@ -117,21 +117,32 @@ def _for_people(written: Written) -> dict[str, Any]:
     columns["verdict"] = [words[int(verdict)] for verdict in written.arms.verdict]
     decided = [bool(verdict) for verdict in written.arms.verdict]
     columns["guarantee"] = [each if done else "" for each, done in zip(columns["guarantee"], decided, strict=True)]
-    columns["evidence"] = [evidence_words(each) if is_certain(each) else each for each in columns["evidence"]]
     found: dict[str, Any] = {}
     for name, values in columns.items():
         if name == "verdict":
-            found["asked"] = [written.captions.clears] * len(values)
+            found["asked"] = [_asked(written)] * len(values)
         found[written.question.labels.estimate if name == "mean" else name] = values
     return found
 
 
+def _asked(written: Written) -> str:
+    """The good verdict in words. A mean that equals the threshold is good."""
+    clears = written.captions.clears
+    return f"at least {clears.removeprefix('above ')}" if clears.startswith("above ") else clears
+
+
+def _plain(value: object) -> object:
+    """A value for CSV: empty where there is none."""
+    return "" if isinstance(value, float) and math.isnan(value) else cell(value)
+
+
 def csv_file(written: Written, path: Path) -> None:
     columns = _for_people(written)
+    columns["evidence"] = [math.inf if is_certain(each) else each for each in columns["evidence"]]
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(map(cell, columns))
-        writer.writerows(map(cell, row) for row in zip(*columns.values(), strict=True))
+        writer.writerows(map(_plain, row) for row in zip(*columns.values(), strict=True))
 
 
 def excel_file(written: Written, path: Path) -> None:
@@ -143,6 +154,7 @@ def excel_file(written: Written, path: Path) -> None:
     arms, about = book.active, book.create_sheet("about")
     arms.title = "arms"
     columns, formats = _for_people(written), _formats(written)
+    columns["evidence"] = [evidence_words(each) if is_certain(each) else each for each in columns["evidence"]]
     arms.append([_cell(written.captions.counted if name == "pulls" else name) for name in columns])
     for row in zip(*columns.values(), strict=True):
         arms.append([_cell(value) for value in row])

@@ -354,7 +354,7 @@ def _doubts(
     ):
         if pairs := look_alikes(dict.fromkeys(names)):
             (first, second), more = pairs[0], len(pairs) - 1
-            others = "" if not more else f", and {more:,} more {'pair' if more == 1 else 'pairs'}"
+            others = "" if not more else f", and {more:,} more {'pair does' if more == 1 else 'pairs do'}, too"
             yield Doubt(
                 f"the {what} {first!a} and {second!a} differ only in blanks, case or invisible characters{others}. "
                 f"They {outcome}",
@@ -375,7 +375,8 @@ def _doubts(
     growing = columns.unit is not None and columns.time is not None
     if growing and options.window is None and options.case is None and rows >= REPEATED * sums.pulls.sum():
         yield Doubt(
-            f"{options.counted} have several rows, and later rows change the reward of a {columns.unit}. If more may "
-            "come, set the time during which rows count, such as `window='7d'`: then verdicts hold at every look",
+            f"{options.counted} have several rows, and later rows change the reward of a {columns.unit}. If more rows "
+            "may come, set the time during which the rows of a "
+            f"{columns.unit} count, such as `window='7d'`. Verdicts then hold at every look",
             condition=f"no more rows of these {options.counted} will come",
         )

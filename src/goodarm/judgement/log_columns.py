@@ -81,6 +81,7 @@ COUNTS = (
 )  # fmt: skip
 """Typical names of the column that counts the samples in a table of totals."""
 
+CASES = ("case", "testcase")
 PROPENSITIES = ("propensity", "propensityscore", "pscore")
 
 
@@ -152,6 +153,12 @@ def choose_columns(options: LogOptions, names: Sequence[str], title: str, times:
         notes.append(
             f"there is a column {shown_with[0]}: the verdicts refer to each arm as it was shown. "
             f"To weight every row by it, give `propensity='{shown_with[0]}'` and `cap=C`"
+        )
+    cases = [name for name in names if _bare(name) in CASES and name not in {*taken, arm, reward}]
+    if unit is None and pulls is None and cases:
+        notes.append(
+            f"there is a column {cases[0]}, and rows are judged as independent. If its values are the cases of one "
+            f"test set, which every arm is evaluated on, give `case='{cases[0]}'`"
         )
     if order is not None and pulls is not None:
         raise UnreadableTable(f"{title} is a table of totals, which have no order. Leave `order` out, or give the log.")

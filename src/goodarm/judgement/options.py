@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from goodarm.arguments import check_whole, plural_of, read_duration
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
 from goodarm.judgement.kinds import LOGS, LogKind
-from goodarm.policies.names import identification_names, identification_rule
+from goodarm.policies.names import identification_names, identification_rule, sampling_names
 from goodarm.problem import (
     LARGEST_SCALE,
     LEAST_SCALE,
@@ -396,6 +396,11 @@ class LogOptions:
 
     def _check_rule(self) -> None:
         if self.rule is not None and self.rule not in identification_names():
+            if self.rule in sampling_names():
+                raise InvalidValue(
+                    f"`rule={self.rule!r}`: {self.rule} is a policy's rule for choosing arms. It gives no verdicts. "
+                    f"For a log leave `rule` out, or use a rule by totals, such as `rule={BY_TOTALS!r}`."
+                )
             raise UnknownName("identification rule", self.rule, identification_names())
         rule = self.identification
         if not rule.valid_for(self.scale.family):

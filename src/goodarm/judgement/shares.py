@@ -189,8 +189,8 @@ class Ledger:
             wrong = "it is not a complete ledger"
         if wrong:
             raise UnusableStore(
-                f"the ledger {self.path} is damaged: {wrong}. Restore it from a backup. Without it the shares of "
-                "earlier looks are lost: a new ledger needs a new delta, or rewards that nobody has looked at."
+                f"the ledger {self.path} is damaged: {wrong}. Restore it from a backup. It has the shares of delta "
+                "of earlier looks. Without them, start a new ledger with a new delta, or with rewards from now on."
             )
         return dict(kept)
 
@@ -201,9 +201,9 @@ class Ledger:
         if other is None:
             return
         raise InvalidValue(
-            f"the ledger {self.path} was begun with {other} {shown(before.get(other))}; this look has "
-            f"{shown(wanted.get(other))}. The question must be fixed before the first look. Ask the same question, or "
-            "keep a separate ledger, with a separate delta, for each question."
+            f"the first look of the ledger {self.path} had {other}={shown(before.get(other))}, and this look has "
+            f"{other}={shown(wanted.get(other))}. The question must be fixed before the first look. Ask the "
+            "same question, or keep a separate ledger, with a separate delta, for each question."
         )
 
     def _write(self, content: Mapping[str, Any]) -> None:

@@ -34,7 +34,7 @@ def checked(source: LogSource, columns: LogColumns, options: LogOptions, sums: S
         raise _out_of_range(source, columns, options, sums)
     if sums.timeless is not None and (timeless := int(np.nansum(sums.timeless))):
         raise UnreadableTable(  # whether a row without a time is within its unit's window is unknown
-            f"{source.title}: {timeless:,} rows have no {columns.time}, so they can't be placed in a window. Correct "
+            f"{source.title}: {_have(timeless)} no {columns.time}, so they can't be placed in a window. Correct "
             f"them, or leave them out with `where='{columns.time} IS NOT NULL'`, which is valid only if the missing "
             "times have nothing to do with the rewards."
         )
@@ -151,7 +151,7 @@ def _without_nulls(
         if not missing:
             blank = " or ".join((*columns.by, columns.arm))
             raise UnreadableTable(
-                f"{source.title}: {_rows(lost)} {'has' if lost == 1 else 'have'} no {blank}, of "
+                f"{source.title}: {_have(lost)} no {blank}, of "
                 f"{int(sums.rows.sum()):,} rows. Correct them, or give `nulls='drop'`: rows without an arm are left "
                 "out, which is valid only if the missing arms have nothing to do with the rewards."
             )
@@ -196,6 +196,10 @@ def _rows(count: int) -> str:
     return plural(count, "row")
 
 
+def _have(rows: int) -> str:
+    return f"{_rows(rows)} {'has' if rows == 1 else 'have'}"
+
+
 def _missing(rewards: int) -> str:
     return f"{rewards:,} rewards are missing" if rewards != 1 else "1 reward is missing"
 
@@ -205,7 +209,7 @@ def _check_units(source: LogSource, columns: LogColumns, options: LogOptions, su
     unnamed = int(np.nansum(sums.unnamed)) if sums.unnamed is not None else 0
     if unnamed and options.nulls != "drop":
         raise UnreadableTable(
-            f"{source.title}: {unnamed:,} rows have no {columns.unit}. Say `nulls='drop'` to leave them out, which is "
+            f"{source.title}: {_have(unnamed)} no {columns.unit}. Say `nulls='drop'` to leave them out, which is "
             "valid only if the missing units have nothing to do with the rewards."
         )
     if sums.over is not None and np.nansum(sums.over) > 0:
@@ -217,14 +221,17 @@ def _check_units(source: LogSource, columns: LogColumns, options: LogOptions, su
     units, pending = int(sums.pulls.sum()), int(np.nansum(sums.pending)) if sums.pending is not None else 0
     rows = int(sums.rows.sum())
     counted = units + pending if options.open_at_worst else units
-    notes = [
-        f"{_rows(rows)} {'is' if rows == 1 else 'are'} {plural(counted, 'reward')}: one per {columns.unit} and arm"
-    ]
+    are = f"{_within(options)} {'is' if rows == 1 else 'are'}"
+    notes = [f"{_rows(rows)}{are} {plural(counted, 'reward')}: one per {columns.unit} and arm"]
     if options.seconds is not None:
         notes.append(_on_open(options, columns.unit or "", pending))
     if unnamed:
         notes.append(f"{_rows(unnamed)} without {columns.unit} left out")
     return tuple(notes)
+
+
+def _within(options: LogOptions) -> str:
+    return "" if options.seconds is None else f" within the windows of {options.counted}"
 
 
 def _on_open(options: LogOptions, unit: str, pending: int) -> str:

@@ -64,6 +64,7 @@ def conditions(options: LogOptions, case: str, arms: int, unit: str | None = Non
         if options.window is not None:
             whole = "within its window, and the log has every row up to its last time"
         news = f"each {visible(unit)} is new information, {whole}"
+    which = f"all {arms:,} of them" if arms > 1 else "this one arm"
     assumed = (options.scale.family.assumption,) if options.scale.family.assumption else ()
     cut = (f"the cap of {options.scale.high:g} was fixed before anyone looked at these rewards",)
     placed = options.order or options.drawn
@@ -79,7 +80,7 @@ def conditions(options: LogOptions, case: str, arms: int, unit: str | None = Non
         "the choice of the arm did not depend on the reward being judged; it may depend on the past",
         *(in_time if placed is not None else ()),
         {
-            "fixed": f"the set of arms was fixed in advance: every look had all {arms:,} of them. If arms may come "
+            "fixed": f"the set of arms was fixed in advance: every look had {which}. If arms may come "
             "later, give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
             "max-arms": f"at most {options.max_arms or 0:,} arms are ever judged, as declared before the first look",
             "ledger": f"every look used the ledger {options.ledger}, and the arms of the first look were not "

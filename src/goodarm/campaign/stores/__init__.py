@@ -41,8 +41,9 @@ def open_store(address: str | Path | Store, *, create: bool = True) -> Store:
     from goodarm.campaign.stores.postgresql import without_password
 
     shown = without_password(address) if isinstance(address, str) else address
+    slashes = "A file has three slashes. " if str(shown).startswith("sqlite:") else ""
     raise InvalidValue(
-        f"can't tell what kind of store {shown!r} is. Write sqlite:///banners.db for a file, "
+        f"can't tell what kind of store {shown!r} is. {slashes}Write sqlite:///banners.db for a file, "
         "postgresql://user@host/database for a server, http://host:port for a `goodarm serve`, or memory: for one that "
         "is lost when the process exits."
     )

@@ -57,6 +57,14 @@ def check_seconds(column: str, low: float | None, high: float | None) -> None:
     )
 
 
+def unreadable_time(column: str, value: object) -> UnreadableTable:
+    """The error about a column of times whose values can't be read."""
+    return UnreadableTable(
+        f"the column {column!r} holds neither times nor numbers, so the time of each row is unknown. Its first value "
+        f"is {str(value)[:60]!r}. Write times as 2026-10-31 14:00, or as Unix seconds."
+    )
+
+
 def _like_date(number: float) -> bool:
     """Whether a number looks like a date.
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from goodarm.arguments import plural
 from goodarm.errors import InvalidValue, MissingExtra, UnreadableTable
-from goodarm.judgement.log_columns import LogColumns, header_missing, like_data
+from goodarm.judgement.log_columns import LogColumns, find, header_missing, like_data
 from goodarm.judgement.options import LogOptions
 from goodarm.judgement.sources import sql
-from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums, check_seconds
+from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums, check_seconds, unreadable_time
 from goodarm.judgement.sources.paths import Dialect, Files, find_files, read_dialect
 
 FLOATS = ("FLOAT", "DOUBLE")
@@ -130,6 +130,10 @@ class DuckSource:
             self._check_where(table, options.where)
         if options.seconds is not None and table.time is not None and not table.stamped:
             check_seconds(columns.time or "", *self.run(sql.span_query(table, options)).fetchall()[0])
+        if table.time is None and columns.time is not None and (options.seconds is not None or options.by_appearance):
+            name = sql.quoted(columns.time)
+            first = self.run(f"SELECT {name} FROM {table.relation} WHERE {name} IS NOT NULL LIMIT 1").fetchone()
+            raise unreadable_time(columns.time, first[0] if first else "")
         # a NaN makes the sum NaN, except where rewards are cut: NaN counts as larger than any number
         found = None if options.scale.cut else self._sums(table, columns, options, progress, False)
         if found is None or np.isnan(found.total[found.pulls > 0]).any():
@@ -145,6 +149,12 @@ class DuckSource:
         try:
             self.con.execute(f"EXPLAIN SELECT 1 FROM {table.relation} WHERE ({where}\n)")
         except (duckdb.ParserException, duckdb.CatalogException, duckdb.BinderException) as error:
+            missing = re.search(r'Referenced column "(.+?)" not found', str(error))
+            if missing is not None:
+                try:
+                    find(missing[1], self.names(), self.title)
+                except UnreadableTable as unknown:
+                    raise InvalidValue(f"`where={where!r}`: {unknown}") from None
             raise InvalidValue(
                 f"`where={where!r}` is not a condition in SQL ({first_line(error)}). Write it like "
                 "`where=\"country = 'FR' AND age >= 18\"`, with the names of columns."

@@ -13,7 +13,17 @@ from goodarm.errors import UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.options import LARGEST_AMOUNT, LogOptions
 from goodarm.judgement.sources import sql
-from goodarm.judgement.sources._base import FITS, LATEST, Batch, Cell, Progress, Stray, Sums, check_seconds
+from goodarm.judgement.sources._base import (
+    FITS,
+    LATEST,
+    Batch,
+    Cell,
+    Progress,
+    Stray,
+    Sums,
+    check_seconds,
+    unreadable_time,
+)
 from goodarm.judgement.sources.duck import DuckSource, connect, first_line
 from goodarm.judgement.sources.streamed import STREAMED, streamed
 from goodarm.problem import SubGaussian
@@ -263,6 +273,9 @@ class FrameSource:
         name = columns.time or ""
         dtype = self.frame.collect_schema()[name]
         if not dtype.is_temporal():
+            if not (dtype.is_numeric() or dtype == nw.Unknown):
+                seen = self._collected(self.frame.select(name).filter(~nw.col(name).is_null()).head(1))[name].to_list()
+                raise unreadable_time(name, seen[0] if seen else "")
             return self.frame.with_columns(_number(self.frame.collect_schema(), name).alias(TIME))
         if self.kind == "pyspark":
             return nw.from_native(self.native.withColumn(TIME, self.native[name].cast("timestamp").cast("double")))
