@@ -16,9 +16,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from rich.console import Console
+from rich.table import Table
 from typer.testing import CliRunner, Result
 
 from goodarm.cli import app
+from goodarm.report.text_table import PolicyText
 
 SMALL = ("kano-1", "--horizon", "300", "--runs", "3", "--policy", "hdoc", "--policy", "hdoc+kt")
 
@@ -284,3 +287,14 @@ def test_a_pipe_that_closes_early_is_no_error() -> None:
     process.wait()
     assert "Traceback" not in process.stderr.read()
     process.stderr.close()
+
+
+def test_long_names_of_policies_are_broken_between_their_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "dgai-offline(beta=0.001005)+learned-bets"
+    text = PolicyText.assemble(PolicyText(name, style="bold"), "\n", "certified")
+    drawn = Table(box=None, pad_edge=False)
+    drawn.add_column(overflow="fold")
+    drawn.add_row(text)
+    Console(width=16).print(drawn)
+    lines = capsys.readouterr().out.split()
+    assert lines == ["dgai-offline", "(beta=0.001005)", "+learned-bets", "certified"]

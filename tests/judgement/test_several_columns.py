@@ -114,6 +114,9 @@ def test_an_arm_without_a_metric_is_refused() -> None:
     table = {"arm": ["a", "b"], "correct": [1.0, 0.0], "slow": [0.0, None]}
     with pytest.raises(GoodarmError, match="not every arm has values of slow"):
         goodarm.judge(table, arm="arm", bars=BARS, nulls="drop")
+    none = {"arm": ["a", "b"], "correct": [1.0, None], "slow": [0.0, None]}
+    found = goodarm.judge(none, arm="arm", bars=BARS, nulls="drop")
+    assert sorted(zip(found.arms.arm, found.arms.pulls, found.arms.verdict, strict=True)) == [("a", 1, 0), ("b", 0, 0)]
 
 
 def test_from_the_shell(tmp_path: Path) -> None:

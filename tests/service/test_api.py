@@ -267,6 +267,7 @@ WRONG: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/tell-arm", {"arm": "calm", "reward": 2.0}, 400, "must lie in [0, 1]; got 2.0"),
     ("POST", "/tell-arm", {"arm": "no", "reward": 1.0}, 404, "unknown arm 'no'"),
     ("POST", "/void", {"ticket": "x", "reason": ""}, 422, "body.reason"),
+    ("POST", "/tell", {"ticket": 17, "reward": 1}, 422, "body.ticket must be text; got 17. Send it in quotes."),
     ("POST", "/suspend", {"arm": "no"}, 404, "unknown arm 'no'"),
     ("GET", "/history?limit=0", None, 422, "query.limit must be at least 1; got '0'."),
     ("GET", "/history?limit=x", None, 422, "query.limit must be a whole number; got 'x'."),

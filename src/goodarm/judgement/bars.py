@@ -44,12 +44,19 @@ def sums_of_all(source: LogSource, options: LogOptions, bars: Bars, progress: Pr
         notes.update(dict.fromkeys((*columns.notes, *check_filter(one, columns), *said)))
         found.append(sums)
         chosen.append(columns)
-        if [list(key) for key in (*sums.segment, sums.arm)] != [list(key) for key in (*found[0].segment, found[0].arm)]:
+        if _with_values(sums) != _with_values(found[0]):
             raise UnreadableTable(
                 f"{source.title}: not every arm has values of {metric.name}. An arm is judged by all of its metrics. "
                 "Use `where` to leave out arms without values of a metric."
             )
     return ReadLog(chosen[0], tuple(found), tuple(notes), np.ones(found[0].arm.size, dtype=bool))
+
+
+def _with_values(sums: Sums) -> list[tuple[object, ...]]:
+    """The segments and arms with rewards, or with units whose window is open."""
+    waiting = np.zeros(sums.arm.size) if sums.pending is None else np.nan_to_num(sums.pending)
+    names = zip(*sums.segment, sums.arm, strict=True)
+    return [name for name, some in zip(names, (sums.pulls > 0) | (waiting > 0), strict=True) if some]
 
 
 def decide_bars(options: LogOptions, bars: Bars, sums: Sequence[Sums], offset: Floats) -> Arms:

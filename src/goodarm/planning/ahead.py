@@ -348,7 +348,7 @@ class Purse(NamedTuple):
         first = float(sum(self.prices.each) or arms)
         in_money = self.money is not None
         if budget < first:
-            few = f"{budget:,} rounds are too few"
+            few = f"{budget:,} rounds are too few" if budget > 1 else "1 round is too few"
             if in_money:
                 few = f"a budget of {budget:,.10g} is too small: {first:,.10g} are needed"
             return [f"Impossible: {few} to pull each of the {arms:,} arms once."]

@@ -114,7 +114,7 @@ def gain_line(gain: Gain) -> str:
     """The gain over one policy, and whether it is more than chance."""
     low, high = gain.difference.low, gain.difference.high
     interval = f"95% interval {short(low, 3)} to {short(high, 3)}"
-    verdict = "gains" if low > 0.0 else "loses" if high < 0.0 else "no gain beyond chance"
+    verdict = "gains" if low > 0.0 else "loses" if high < 0.0 else "shows no gain beyond chance"
     words = f"over {gain.over} it {verdict}"
     if low > 0.0 or high < 0.0:
         words += f" {percent(abs(gain.share))}" if gain.other > 0.0 else f" {short(abs(gain.difference.mean), 3)}"

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from goodarm.report import drawing
 from goodarm.report.drawing import Floats
 from goodarm.report.numbers import counted, short
+from goodarm.report.text_table import PolicyText
 from goodarm.simulation.compare import Comparison
 from goodarm.simulation.runs import Estimate, Runs
 
@@ -88,7 +90,7 @@ def table(summary: RewardSummary) -> Table:
     for heading in ("reward", "± 95%", "regret", "± 95%", "rounds/s"):
         drawn.add_column(heading, justify="right", no_wrap=True)
     for line in summary.policies:
-        cells = [line.policy]
+        cells: list[str | Text] = [PolicyText(line.policy)]
         for value in (line.reward, line.regret):
             cells += [short(value.mean), short((value.high - value.low) / 2.0, digits=2)]
         drawn.add_row(*cells, short(line.rounds_per_second, digits=3))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich import box
+from rich.console import Console
+from rich.containers import Lines
 from rich.table import Table
 from rich.text import Text
 
@@ -19,7 +22,36 @@ WIDE = 104
 
 _LAST = ("found", "wrong", "rounds/s")
 
+_PIECE = re.compile(r"[+(]?[^\s+(-]*-?")
+"""A part of a policy's name that is kept on one line."""
+
 _COLOURS = {"certified": "green", "calibrated": "yellow", "heuristic": "red"}
+
+
+class PolicyText(Text):
+    """A policy's name, which is broken before `+` and `(` or after `-` where it is wider than its column."""
+
+    def wrap(self, console: Console, width: int, **how: Any) -> Lines:
+        lines = self.divide(name_breaks(self.plain, width))
+        return Text("\n").join(lines).wrap(console, width, **how)
+
+
+def name_breaks(text: str, width: int) -> list[int]:
+    """Where to break words wider than `width`. Pieces without `+`, `(` or `-` may still be wider.
+
+    >>> name_breaks("apt-g-printed certified", 10), name_breaks("dgai-offline(beta=0.01)+learned-bets", 15)
+    ([6], [12, 23])
+    """
+    found = []
+    for word in re.finditer(r"\S+", text):
+        start = word.start()
+        if len(word[0]) <= width:
+            continue
+        for piece in _PIECE.finditer(text, word.start(), word.end()):
+            if piece.start() > start and piece.end() - start > width:
+                start = piece.start()
+                found.append(start)
+    return found
 
 
 def headline(summary: Summary) -> Iterator[str]:
@@ -120,7 +152,7 @@ def _narrow_table(summary: Summary) -> Table:
     for policy in summary.policies:
         cells = _cells(policy, summary.good_arms)
         stacked = (
-            _joined(cells.name, "\n", cells.guarantee),
+            PolicyText.assemble(cells.name, "\n", cells.guarantee),
             _joined(cells.score, "\n± ", cells.half) if cells.half else cells.score,
             _joined(cells.of_ceiling, "\n", cells.of_limit),
             _joined(cells.first, "\n", cells.stop),
@@ -162,7 +194,7 @@ def _cells(policy: PolicySummary, good_arms: float) -> _Cells:
     half = (score.high - score.low) / 2.0
     first = policy.output_at[0] if policy.output_at else None
     return _Cells(
-        name=Text(policy.policy, style="bold"),
+        name=PolicyText(policy.policy, style="bold"),
         guarantee=Text(policy.promise, style=_COLOURS.get(policy.guarantee, "")),
         score=Text(short(score.mean)),
         half=Text(short(half, digits=2) if math.isfinite(half) else ""),

@@ -145,6 +145,8 @@ def explain(errors: Iterable[Mapping[str, Any]], body: Any = None, model: Any = 
     >>> small = {"loc": ("body", "n"), "msg": "...", "type": "greater_than_equal", "ctx": {"ge": 1}, "input": -1}
     >>> explain([small], {"n": -1})
     'body.n must be at least 1; got -1.'
+    >>> explain([{"loc": ("body", "ticket"), "msg": "...", "type": "string_type", "input": 5}], {"ticket": 5})
+    'body.ticket must be text; got 5. Send it in quotes.'
     """
     places: dict[str, list[Mapping[str, Any]]] = {}
     for error in errors:
@@ -180,8 +182,10 @@ def _at(place: str, errors: list[Mapping[str, Any]], model: Any) -> str:
         return f"{place} is missing."
     wanted = list(dict.fromkeys(_wanted(error) for error in errors))
     if None not in wanted:
-        hint = HINTS.get(place.rpartition(".")[2], "")
-        return f"{place} must be {' or '.join(map(str, wanted))}; got {shown(first.get('input'))}. {hint}".rstrip()
+        sent = first.get("input")
+        unquoted = wanted == ["text"] and isinstance(sent, int | float) and not isinstance(sent, bool)
+        hint = "Send it in quotes." if unquoted else HINTS.get(place.rpartition(".")[2], "")
+        return f"{place} must be {' or '.join(map(str, wanted))}; got {shown(sent)}. {hint}".rstrip()
     said = dict.fromkeys(
         _wanted(error) or str(error["msg"]).removeprefix("Value error, ").replace("Input should", "the value should")
         for error in errors
