@@ -371,7 +371,7 @@ def test_a_plan(server: InProcess) -> None:
     against = {"arms": 10, "control": 0.3, "margin": 0.02, "gap": 0.1}
     assert "samples" in server.call("POST", "/api/v1/plan", against).json["sentence"]
     for wrong in ({"arms": 3}, against | {"threshold": 0.3}, {"arms": 3, "threshold": 0.3, "margin": 0.1}):
-        assert "`control`" in problem(server.call("POST", "/api/v1/plan", wrong), 400)
+        assert "`control" in problem(server.call("POST", "/api/v1/plan", wrong), 400)
     for path, more in (("plan", {"arms": 3}), ("campaigns", {"name": "percent", "arms": ["a"]})):
         answer = server.call("POST", f"/api/v1/{path}", {"threshold": "80", **more})
         assert "Did you mean 80%?" in problem(answer, 400)
