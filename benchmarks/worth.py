@@ -34,7 +34,7 @@ def run() -> Section:
         "goodarm, value+gap-mixture": (ours[0], f"{ours[1]} of {RUNS}"),
         "two stages, the best of a grid": (staged, at_most),
         "one test of a fixed size per headline": (fixed, at_most),
-        "UCB and a 95% interval per headline, peeking": (naive[0], f"{naive[1]} of {RUNS}"),
+        "UCB and a 95% interval per headline, with peeking": (naive[0], f"{naive[1]} of {RUNS}"),
     }
     rows = [
         Row({"method": name, "samples": samples, "wrong runs": wrong}, samples / ours[0])

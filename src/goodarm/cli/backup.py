@@ -54,5 +54,10 @@ def _say(what: str, file: Path, copied: Copied, json: bool) -> None:
     if json:
         print_json({"file": str(file), **copied._asdict()})
         return
-    counts = ", ".join(f"{count:,} {name}" for name, count in copied._asdict().items())
+    from goodarm.report.numbers import counted
+
+    counts = ", ".join(
+        counted(count, "entry" if name == "entries" else name.removesuffix("s"), name)
+        for name, count in copied._asdict().items()
+    )
     typer.echo(f"{what}: {file} ({counts})", err=True)
