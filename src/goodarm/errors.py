@@ -44,6 +44,8 @@ MOST_LISTED, MOST_COMPARED = 20, 10_000
 """Maximum number of names that a message lists, or that a misspelt name is compared with. A log may have a million."""
 MOST_NEAR = 3
 """Maximum number of names that a message suggests."""
+SHORT = 3
+"""Length up to which a name may be mistyped by half."""
 
 
 class UnknownName(GoodarmError, LookupError):
@@ -66,17 +68,17 @@ class UnknownName(GoodarmError, LookupError):
 def _resembling(name: str, names: list[str]) -> list[str]:
     """Up to three of the sorted names that resemble this one. Those that begin with it come first.
 
-    Names are suggested only if one of them is near.
+    Names are suggested only if one of them is near: in names of up to three letters, half of the letters may differ.
 
-    >>> _resembling("arm_00", ["arm_000", "arm_001", "arm_100"])
-    ['arm_000', 'arm_001', 'arm_100']
+    >>> _resembling("arm_00", ["arm_000", "arm_001", "arm_100"]), _resembling("kd", ["kt", "lil"])
+    (['arm_000', 'arm_001', 'arm_100'], ['kt'])
     >>> _resembling("headlines", ["linear", "uniform"])
     []
     """
     first = bisect_left(names, name)
     begin = [each for each in names[first : first + MOST_NEAR] if name and each.startswith(name)]
     close = get_close_matches(name, names[:MOST_COMPARED], n=MOST_NEAR, cutoff=0.5)
-    if not get_close_matches(name, close, cutoff=0.6):
+    if len(name) > SHORT and not get_close_matches(name, close, cutoff=0.6):
         close = []
     return list(dict.fromkeys([*begin, *close]))[:MOST_NEAR]
 

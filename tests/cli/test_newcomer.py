@@ -248,7 +248,7 @@ def test_a_script_that_uses_dask_without_a_main_guard_is_told_so(tmp_path: Path)
         (sys.executable, str(tmp_path / "script.py")), capture_output=True, text=True, check=False, timeout=120
     )
     assert ran.returncode == 1
-    assert 'Put what it does below the line: if __name__ == "__main__":' in ran.stderr
+    assert 'Put its actions below the line: if __name__ == "__main__":' in ran.stderr
 
 
 # --- learn ------------------------------------------------------------------------------------------------------------
