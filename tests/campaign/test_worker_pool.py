@@ -236,7 +236,7 @@ def test_ctrl_c_tells_what_is_under_way(tmp_path: Path) -> None:
     _, shown = process.communicate(timeout=300)
     assert process.returncode != 0
     assert shown.count("Traceback") == 1
-    assert shown.strip().endswith("KeyboardInterrupt: The results so far are kept. Run again to go on.")
+    assert shown.strip().endswith("KeyboardInterrupt: The results so far are kept. Run again to continue.")
     with Campaign.open(f"sqlite:///{tmp_path / 'store.db'}", "prompts") as stopped:
         assert stopped.tally().pending == 0
         assert stopped.tally().told == len(lines_in(log))

@@ -122,7 +122,7 @@ def test_results_do_not_depend_on_stops_workers_or_backend():
             assert np.array_equal(one.verdict_rounds, two.verdict_rounds)
 
 
-@pytest.mark.filterwarnings("ignore:.*verdicts rest on own evidence and stand:goodarm.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore:.*verdicts use own evidence and remain valid:goodarm.errors.ModelWarning")
 def test_own_evidence_radius_looks_at_the_arms_own_mean():
     """A model that is sure and wrong must not move a verdict that rests on own evidence."""
     environment = goodarm.bernoulli([0.9, 0.9, 0.9, 0.1], 0.5)
@@ -161,7 +161,7 @@ def test_what_verdicts_rest_on():
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
-        ("ucb+design(norm=1)@linear", UnsoundPairing, "ignore rewards, and ucb does"),
+        ("ucb+design(norm=1)@linear", UnsoundPairing, "ignore rewards, unlike ucb"),
         ("widest+design(norm=1)@mixed", UnsoundPairing, "not for @mixed"),
         ("widest+design@linear", InvalidValue, "design needs norm"),
         ("ucb+self-normalised(norm=1)", UnsoundPairing, "the policy has none"),

@@ -131,7 +131,7 @@ def test_many_arms_are_cut_off_with_a_message(monkeypatch, caplog):
     with caplog.at_level(logging.WARNING, logger="goodarm"):
         cut = Tracker(Kernel(features, gamma=0.5, length=0.4), bar)
     assert isinstance(cut.model, CutKernel)
-    assert "120 arms are more than 100; going on with" in caplog.text
+    assert "120 arms are more than 100; continuing with" in caplog.text
     for _ in range(400):
         arm, reward = int(rng.integers(60)), float(rng.random())
         exact.tell(arm, reward)

@@ -108,7 +108,7 @@ def test_features_of_many_magnitudes_in_turn(rule: str) -> None:
 
 @pytest.mark.parametrize("ridge", [1e-26, 1e-40, 5e-324])
 def test_a_ridge_that_floats_can_not_hold_is_refused(ridge: float) -> None:
-    with pytest.raises(InvalidValue, match=r"too small beside features of length 1"):
+    with pytest.raises(InvalidValue, match=r"too small for features of length 1"):
         play(directions(), [1.0, -0.5, 0.3, 0.2], "self-normalised", ridge=ridge)
 
 
