@@ -341,7 +341,7 @@ def test_arms_on_the_bar_do_not_hide_what_the_others_need() -> None:
 
 def test_the_guess_before_the_first_reward_names_its_assumption_and_models_have_none() -> None:
     plain = Campaign.create("memory:", "plain", ["a", "b"], 0.5)
-    assert "only a guess: assuming means spread evenly over 0 to 100%, " in plain.headline()
+    assert "a guess, assuming means spread evenly over 0 to 100%: " in plain.headline()
     arms = [{"id": name, "features": [float(n)]} for n, name in enumerate("abc")]
     modelled = Campaign.create("memory:", "modelled", arms, 0.5, policy="ucb+kt@linear(ridge=0.1)")
     assert modelled.finish() is None
@@ -350,14 +350,14 @@ def test_the_guess_before_the_first_reward_names_its_assumption_and_models_have_
 
 def test_a_fixed_test_set_without_rewards_says_that_it_guesses() -> None:
     campaign = Campaign.create("memory:", "plain", ["a", "b"], 0.7, cases=50)
-    assert "no rewards yet, so only a guess: assuming means anywhere from 0 to 100%, " in campaign.headline()
+    assert "no rewards yet; a guess, assuming means anywhere from 0 to 100%: " in campaign.headline()
     campaign.tell(campaign.ask()[0], 1.0)
     assert "guess" not in campaign.headline()
 
 
 def test_no_law_is_named_in_the_headline() -> None:
     campaign = Campaign.create("memory:", "plain", ["a", "b"], 0.7)
-    assert "assuming means spread around the bar, " in campaign.headline()
+    assert "assuming means spread around the bar: " in campaign.headline()
     assert "Beta" not in campaign.headline()
 
 
@@ -378,7 +378,7 @@ def test_the_journal_and_the_words(clock: Any) -> None:
     assert planned is not None
     assert planned.low < planned.median < planned.high
     assert campaign.headline().startswith(
-        "0 of 2 above 2%, 0 below, 2 undecided; no rewards yet, so only a guess: assuming means spread around the bar"
+        "0 of 2 above 2%, 0 below, 2 undecided; no rewards yet; a guess, assuming means spread around the bar"
     )
     (ticket,) = campaign.ask()
     campaign.tell(ticket, 1)

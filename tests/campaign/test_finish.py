@@ -32,9 +32,9 @@ def test_a_policy_that_looks_for_good_arms_promises_no_early_end() -> None:
     assert (found.near, found.high) == (0, math.inf)
     assert Finish.from_json(json.loads(json.dumps(found.as_json()))) == found
     said = campaign.headline().split("; ")
-    assert re.fullmatch(r"more than [\d,]+ more samples to finish", said[1])
+    assert re.fullmatch(r"at least [\d,]+ more samples to finish", said[1])
     assert said[2] == (
-        f"value looks for arms above 50% first, so {found.waiting} arms that look worse wait: about "
+        f"value looks for arms above 50% first and leaves {found.waiting} worse-looking arms for later: about "
         f"{count_words(found.waiting_samples)} samples would decide them (sample them yourself, or use "
         "settle+gap-mixture in a new campaign)"
     )

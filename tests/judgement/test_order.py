@@ -148,7 +148,9 @@ def test_rows_of_the_same_time_are_not_folded_in_the_order_of_the_export() -> No
         found = goodarm.judge(by_day(seed), threshold=0.1, order="day", delta=0.05)
         called += bool(found.good or found.bad)
     assert called <= 2
-    assert any("8,000 rows have the same day as another: they were processed in a random order" in n for n in found.notes)
+    assert any(
+        "8,000 rows have the same day as another: they were processed in a random order" in n for n in found.notes
+    )
 
 
 def test_ties_are_broken_alike_wherever_the_log_is_and_however_it_is_listed(tmp_path: Path) -> None:

@@ -429,9 +429,7 @@ def test_what_now_says_which_arms_wait(server: Server, new_page: NewPage) -> Non
         time.sleep(0.2)
     page = opened(new_page(), address)
     expect(page.locator(".now")).to_contain_text(
-        re.compile(
-            "11 arms that look worse wait: about [0-9,]+ samples would decide them. How long the other one takes"
-        )
+        re.compile("11 worse-looking arms wait: about [0-9,]+ samples would decide them. How long the other one takes")
     )
     expect(page.locator(".now")).to_contain_text("To decide them sooner, sample them yourself, or start a new campaign")
     for word in ("tell_arm", "settle", "value"):

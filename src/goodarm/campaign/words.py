@@ -64,21 +64,21 @@ def to_finish(finish: Finish) -> str:
     >>> to_finish(Finish(813.0, 667.0, 995.0))
     '670 to 1,000 more samples to finish'
     >>> to_finish(Finish(813.0, 667.0, 995.0, "means drawn from Beta(1, 49)"))
-    'no rewards yet, so only a guess: assuming means spread around the bar, 670 to 1,000 samples'
+    'no rewards yet; a guess, assuming means spread around the bar: 670 to 1,000 samples'
     >>> to_finish(Finish(813.0, 667.0, 995.0, near=2))
     '670 to 1,000 more samples of the other arms; 2 arms may lie close to the bar and need more'
     >>> to_finish(Finish(813.0, 667.0, math.inf))
-    'more than 670 more samples to finish'
+    'at least 670 more samples to finish'
     """
     low = count_words(finish.low)
     if finish.high == math.inf:
-        return f"more than {low} more samples to finish"
+        return f"at least {low} more samples to finish"
     high = count_words(finish.high)
     between = f"about {low}" if low == high else f"{low} to {high}"
     if finish.guess:
         enough = "" if finish.share == 1.0 else " for half of the verdicts"
         means = _LAW.sub("means spread around the bar", finish.guess)
-        return f"no rewards yet, so only a guess: assuming {means}, {between} samples{enough}"
+        return f"no rewards yet; a guess, assuming {means}: {between} samples{enough}"
     if finish.near:
         which = "one arm" if finish.near == 1 else f"{finish.near:,} arms"
         return f"{between} more samples of the other arms; {which} may lie close to the bar and need more"
@@ -93,18 +93,17 @@ def postponed(policy: Policy, finish: Finish, above: str, free: bool = True) -> 
     >>> from goodarm.policies import policy
     >>> waiting, made = Finish(5e6, 1e6, math.inf, waiting=28, waiting_samples=913.0), policy("value+gap-mixture")
     >>> postponed(made, waiting, "above 10%").split(": ")[0]
-    'value looks for arms above 10% first, so 28 arms that look worse wait'
+    'value looks for arms above 10% first and leaves 28 worse-looking arms for later'
     >>> postponed(made, waiting, "above 10%").split(": ")[1]
     'about 910 samples would decide them (sample them yourself, or use settle+gap-mixture in a new campaign)'
     >>> postponed(made, waiting._replace(waiting=1), "above 10%", free=False).split(": ")[1]
     'about 910 samples would decide it (use settle+gap-mixture in a new campaign)'
     """
     waiting = finish.waiting
-    which, them = ("one arm that looks worse waits", "it") if waiting == 1 else (
-        f"{waiting:,} arms that look worse wait", "them")  # fmt: skip
+    which, them = ("one worse-looking arm", "it") if waiting == 1 else (f"{waiting:,} worse-looking arms", "them")
     samples = f"about {count_words(finish.waiting_samples)} samples would decide {them}"
     how = f"{f'sample {them} yourself, or ' if free else ''}use settle+{policy.identification.name} in a new campaign"
-    return f"{policy.sampling.name} looks for arms {above} first, so {which}: {samples} ({how})"
+    return f"{policy.sampling.name} looks for arms {above} first and leaves {which} for later: {samples} ({how})"
 
 
 def _answer(terms: Terms, answer: str, above: str) -> str:

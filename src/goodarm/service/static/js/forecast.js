@@ -101,10 +101,10 @@ export function outlook(of, forecast, points = []) {
 
 /** Undecided arms that look bad and wait, and the samples that would decide them. @param {number} open @param {number} many @param {number} samples */
 function waiting(open, many, samples) {
-  const [which, them] = many === 1 ? ["looks worse waits", "it"] : ["look worse wait", "them"];
+  const [wait, them] = many === 1 ? ["waits", "it"] : ["wait", "them"];
   const rest = open - many;
   const others = rest > 0 ? ` How long the other ${rest === 1 ? "one takes" : `${count(rest)} take`} is uncertain.` : "";
-  return `${counted(many, "arm")} that ${which}: about ${about(samples)} samples would decide ${them}.${others}`;
+  return `${counted(many, "worse-looking arm")} ${wait}: about ${about(samples)} samples would decide ${them}.${others}`;
 }
 
 /** Seconds since the last sample; 0 before the first. @param {ProgressPoint[]} points */
