@@ -106,4 +106,4 @@ def test_what_differs_is_named(kind: str, clock: Any, compared: Callable[[Memory
     assert "the rules decide an arm here, but the journal has no verdict" in result.problem
 
     result = compared(stored(events, damaged=asked))
-    assert f"entry {asked + 1} of the journal (asked)has been changed" in result.problem
+    assert f"entry {asked + 1} of the journal (asked) has been changed" in result.problem

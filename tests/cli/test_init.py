@@ -10,7 +10,7 @@ from goodarm.projects import PROJECTS, write_project
 
 SAID = {
     "prompts": "2 of 5 above 80%, 3 below, 0 undecided",
-    "headlines": "0 of 9 verdicts are wrong",
+    "headlines": "0 of 7 verdicts are wrong",
     "laboratory": "960 rewards told, 0 tickets out",
     "paper": "dgai@linear, certified",
 }

@@ -54,8 +54,8 @@ def test_samples_that_fail_to_run_count_at_their_worst(found: dict[str, list[dic
     ("what", "message"),
     [
         ("unshuffled", "samples must come in random order"),
-        ("too many", "this is evaluation 2, and delta was divided among 1"),
-        ("epochs", "has one epoch; got 2"),
+        ("too many", "this is evaluation 2, but delta was divided among 1"),
+        ("epochs", "must have one epoch; got 2"),
     ],
 )
 def test_what_would_break_the_promise_is_refused(found: dict[str, list[dict]], what: str, message: str) -> None:

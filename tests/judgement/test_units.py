@@ -255,7 +255,7 @@ def test_the_verb_and_a_window_in_days(tmp_path: Path) -> None:
         app, [*arguments, "--unit", "user_id", "--per-unit", "any", "--window", "7d"], env={"COLUMNS": "300"}
     )
     assert ran.exit_code == 0, ran.output
-    assert "120 rows are 39 rewards: one per user_id and arm" in ran.stdout
+    assert "120 rows within the windows of users are 39 rewards: one per user_id and arm" in ran.stdout
     assert "21 users whose window of 7d is not over are left out" in ran.stdout
     plain = CliRunner().invoke(app, arguments, env={"COLUMNS": "300"})
     assert "give --unit user_id" in plain.stdout

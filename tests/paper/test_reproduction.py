@@ -137,6 +137,7 @@ def test_every_file_that_a_task_loads_is_part_of_the_key() -> None:
         "simulation/runs.py",
         "simulation/stop.py",
         "simulation/tables.py",
+        "wire.py",
         "version.py",
         "whole_files.py",
     }
